@@ -1,0 +1,561 @@
+// SPDX-License-Identifier: Apache-2.0
+// The drawing of a fabric at one moment: switches, hosts, links in both directions, and PAUSE.
+import { h, replace, s } from './dom.js';
+import { value } from './format.js';
+import { layout } from './layout.js';
+
+const CLASSES = [0, 1, 2, 3, 4, 5, 6, 7];
+const LABELS_MOST = 44; // links that have the names of their ports
+
+/** The columns that say what a port does, found once for each shape of the timeline. */
+class PortColumns {
+  constructor(model, sw, port) {
+    const t = model.timeline;
+    const find = (l, i, fact) => t.find(sw, l, port, i, fact);
+    this.tx = find('ports', null, 'tx_bytes');
+    this.rx = find('ports', null, 'rx_bytes');
+    this.pfc = CLASSES.map((c) => ({
+      cls: c,
+      rx: find('pfc', c, 'rx_pause_duration_us'),
+      tx: find('pfc', c, 'tx_pause_duration_us'),
+    })).filter((p) => p.rx !== undefined || p.tx !== undefined);
+    this.drops = t.columns.flatMap((c, i) =>
+      c.sw === sw && c.list === 'drops' && c.object === port ? [i] : []
+    );
+  }
+}
+
+/** The state of one direction of a link: who sends, how fast, and for which share of the interval
+ *  it was paused, by class. */
+export function direction(t, columns, k, fromPort) {
+  const rate = t.rateAt(fromPort ? columns.tx : columns.rx, k) * 8e9;
+  const span = k > 0 ? (t.times[k] - t.times[k - 1]) / 1000 : 0;
+  const paused = [];
+  for (const p of columns.pfc) {
+    const i = fromPort ? p.rx : p.tx;
+    const us = i === undefined || k < 1 ? 0 : t.at(i, k) - t.at(i, k - 1);
+    if (us > 0 && span > 0) paused.push({ cls: p.cls, share: Math.min(1, us / span) });
+  }
+  return { rate, paused };
+}
+
+export class Fabric {
+  /** pick(kind, name, port): the reader has chosen a node or a link. */
+  constructor(model, pick) {
+    this.model = model;
+    this.pick = pick;
+    this.svg = s('svg', { class: 'fabric', role: 'group', 'aria-label': 'the fabric' });
+    this.tip = h('div', { class: 'tip', hidden: true });
+    this.scroll = h(
+      'div',
+      { class: 'fabric-scroll', tabindex: '0', 'aria-label': 'drawing of the fabric' },
+      this.svg
+    );
+    this.el = h('div', { class: 'fabric-box' }, this.scroll, this.tip);
+    this.shape = -1;
+    this.chain = null;
+    this.svg.addEventListener('pointermove', (e) => this.hover(e));
+    this.svg.addEventListener('pointerleave', () => {
+      this.tip.hidden = true;
+    });
+    this.watch = new ResizeObserver(() => this.fit());
+    this.watch.observe(this.el);
+  }
+
+  destroy() {
+    this.watch.disconnect();
+  }
+
+  fit() {
+    const width = Math.floor(this.scroll.clientWidth);
+    if (width < 60 || width === this.width) return;
+    this.width = width;
+    this.build();
+  }
+
+  build() {
+    if (!this.width) return;
+    const { model } = this;
+    const topology = model.topology;
+    this.signature = this.sign(topology);
+    const l = (this.layout = layout(topology, this.width));
+    this.svg.setAttribute('viewBox', `0 0 ${l.width} ${l.height}`);
+    this.svg.setAttribute('width', l.width);
+    this.svg.setAttribute('height', l.height);
+    const labels = topology.links.length <= LABELS_MOST && !l.dense;
+    this.links = topology.links.map((link) => this.makeLink(link, labels));
+    this.nodeStates = new Map();
+    const linkLayer = s(
+      'g',
+      {},
+      this.links.filter((x) => x.lines).map((x) => x.el)
+    );
+    this.chainLayer = s('g', { class: 'chain' });
+    const groupLayer = s(
+      'g',
+      {},
+      l.groups.map((g) => this.makeGroup(g))
+    );
+    const nodeLayer = s(
+      'g',
+      {},
+      topology.nodes.filter((n) => l.nodes.has(n.name)).map((n) => this.makeNode(n))
+    );
+    replace(this.svg, linkLayer, groupLayer, nodeLayer, this.chainLayer);
+    this.shape = -1;
+    this.draw(this.k ?? 0);
+    this.showChain(this.chain);
+  }
+
+  sign(topology) {
+    return topology.nodes.map((n) => n.name + (n.label ?? '')).join() + topology.links.length;
+  }
+
+  /** [x1, y1, x2, y2] and, of links between switches of one tier that are not neighbours, the
+   *  height of an arc. */
+  ends(link) {
+    const { nodes, order, tier } = this.layout;
+    const a = nodes.get(link.a[0]),
+      b = nodes.get(link.b[0]);
+    if (a.y === b.y) {
+      const near =
+        order.has(link.a[0]) && Math.abs(order.get(link.a[0]) - order.get(link.b[0])) === 1;
+      const right = b.x > a.x;
+      if (near)
+        return [a.x + (right ? a.w : -a.w) / 2, a.y, b.x - (right ? b.w : -b.w) / 2, b.y, 0];
+      return [
+        a.x,
+        a.y - a.h / 2,
+        b.x,
+        b.y - b.h / 2,
+        Math.min(70, 24 + Math.abs(b.x - a.x) * 0.09),
+      ];
+    }
+    const lowerIsA = a.y > b.y;
+    const low = lowerIsA ? a : b,
+      high = lowerIsA ? b : a;
+    // A switch's links leave its edge where they lead to.
+    const reach = (node, other) =>
+      node.x +
+      Math.max(
+        -node.w * 0.42,
+        Math.min(
+          node.w * 0.42,
+          (other.x - node.x) * (tier.get(link.a[0]) === 0 || tier.get(link.b[0]) === 0 ? 0.6 : 0.12)
+        )
+      );
+    const hi = [reach(high, low), high.y + high.h / 2],
+      lo = [
+        low.h && low.w > 60 && low.y < this.layout.height - 80 ? reach(low, high) : low.x,
+        low.y - low.h / 2,
+      ];
+    return lowerIsA ? [...lo, ...hi, 0] : [...hi, ...lo, 0];
+  }
+
+  makeLink(link, labels) {
+    const host = this.layout.nodes.get(link.a[0])?.cell
+      ? 0
+      : this.layout.nodes.get(link.b[0])?.cell
+        ? 1
+        : -1;
+    const end = link.a[1] !== null && this.isSwitch(link.a[0]) ? 0 : 1; // whose counters tell of the link
+    const [own, other] = end === 0 ? [link.a, link.b] : [link.b, link.a];
+    const out = { link, own, other, host };
+    if (host >= 0) {
+      out.cell = host === 0 ? link.a[0] : link.b[0];
+      return out; // drawn as the host's cell
+    }
+    const [x1, y1, x2, y2, arc] = this.ends(link);
+    const len = Math.hypot(x2 - x1, y2 - y1) || 1;
+    const gap = this.layout.dense ? 1.3 : 2.2;
+    const [dx, dy] = [(-(y2 - y1) / len) * gap, ((x2 - x1) / len) * gap];
+    const path = (sign) =>
+      arc
+        ? `M${x1} ${y1}C${x1} ${y1 - arc - sign * gap} ${x2} ${y2 - arc - sign * gap} ${x2} ${y2}`
+        : `M${x1 + dx * sign} ${y1 + dy * sign}L${x2 + dx * sign} ${y2 + dy * sign}`;
+    out.geometry = { x1, y1, x2, y2, arc, dx, dy };
+    const hit = s('path', { d: path(0), class: 'hit' });
+    // [0]: from a to b; [1]: from b to a
+    out.lines = [
+      s('path', { d: path(1), class: 'line' }),
+      s('path', { d: path(-1), class: 'line' }),
+    ];
+    out.arrows = [s('path', { class: 'arrow' }), s('path', { class: 'arrow' })];
+    out.el = s('g', { class: 'link' }, hit, out.lines, out.arrows);
+    out.el.addEventListener('click', () => this.pick('link', own[0], own[1]));
+    out.el.linkState = out;
+    if (labels) {
+      const mark = (name, ax, ay, bx, by) =>
+        name === null || name === undefined
+          ? null
+          : s(
+              'text',
+              {
+                class: 'port-label',
+                x: ax + ((bx - ax) / len) * 13 + Math.abs(dy) * 2.2 + 3,
+                y: ay + ((by - ay) / len) * 15 + 3,
+              },
+              name
+            );
+      if (this.isSwitch(link.a[0]) && !arc) out.el.append(mark(link.a[1], x1, y1, x2, y2) ?? '');
+      if (this.isSwitch(link.b[0]) && !arc) out.el.append(mark(link.b[1], x2, y2, x1, y1) ?? '');
+    }
+    return out;
+  }
+
+  isSwitch(name) {
+    this.kinds ??= new Map();
+    if (!this.kinds.has(name))
+      for (const n of this.model.topology.nodes) this.kinds.set(n.name, n.kind);
+    return this.kinds.get(name) === 'switch';
+  }
+
+  makeGroup(g) {
+    const sw = this.layout.nodes.get(g.sw);
+    const mid = g.x + g.w / 2;
+    return s(
+      'g',
+      { class: 'group' },
+      s('line', { x1: sw.x, y1: sw.y + sw.h / 2, x2: mid, y2: g.y, class: 'trunk' }),
+      s('rect', { x: g.x, y: g.y, width: g.w, height: g.h, rx: 3, class: 'group-box' }),
+      s(
+        'text',
+        { x: mid, y: g.y + g.h + 12, class: 'group-label', 'text-length': null },
+        g.w > 8 * g.text.length * 0.72 ? g.text : g.hosts[0]
+      )
+    );
+  }
+
+  makeNode(n) {
+    const at = this.layout.nodes.get(n.name);
+    const isSwitch = n.kind === 'switch';
+    const label = n.label ?? n.name;
+    const g = s('g', {
+      class: `node ${isSwitch ? 'switch' : 'host'}${at.cell ? ' cell' : ''}`,
+      transform: `translate(${at.x - at.w / 2} ${at.y - at.h / 2})`,
+      tabindex: at.cell ? null : '0',
+      role: 'button',
+      'aria-label': `${isSwitch ? 'switch' : 'host'} ${label}`,
+    });
+    const choose = () => this.pick(isSwitch ? 'switch' : 'host', n.name);
+    g.addEventListener('click', choose);
+    g.addEventListener('keydown', (e) => {
+      if (e.key === 'Enter' || e.key === ' ') {
+        e.preventDefault();
+        choose();
+      }
+    });
+    g.append(
+      s('rect', { width: at.w, height: at.h, rx: isSwitch ? 5 : at.cell ? 2 : 4, class: 'body' })
+    );
+    const state = { el: g, node: n, at };
+    if (isSwitch) {
+      state.bar = s('rect', { x: 5, y: at.h - 9, width: 0, height: 4, rx: 1, class: 'fill' });
+      g.append(
+        s('rect', { x: 5, y: at.h - 9, width: at.w - 10, height: 4, rx: 1, class: 'fill-back' }),
+        state.bar
+      );
+      state.share = s('text', { x: at.w - 6, y: 17, class: 'share' });
+      const room = at.w > 62;
+      g.append(
+        s(
+          'text',
+          room ? { x: 8, y: 17, class: 'name' } : { x: at.w / 2, y: 17, class: 'name mid' },
+          clip(label, at.w - 6)
+        )
+      );
+      if (room) g.append(state.share);
+    } else if (!at.cell) {
+      const small = at.w < 34;
+      g.append(
+        s(
+          'text',
+          { x: at.w / 2, y: at.h / 2 + 4, class: small ? 'name mid small' : 'name mid' },
+          clip(label, at.w)
+        )
+      );
+    } else {
+      state.sign = s('path', { class: 'sign' });
+      g.append(state.sign);
+      if (at.w >= 24)
+        g.append(
+          s('text', { x: at.w / 2, y: at.h / 2 + 3.5, class: 'name mid small' }, clip(label, at.w))
+        );
+    }
+    g.nodeState = state;
+    this.nodeStates.set(n.name, state);
+    return g;
+  }
+
+  // ---- one moment
+
+  columnsFor() {
+    const t = this.model.timeline;
+    if (this.shape === t.shape) return;
+    this.shape = t.shape;
+    for (const x of this.links) x.columns = new PortColumns(this.model, x.own[0], x.own[1]);
+    for (const sw of this.model.topology.nodes.filter((n) => n.kind === 'switch')) {
+      const state = this.nodeStates.get(sw.name);
+      if (state)
+        state.pools = ['ingress', 'headroom'].map((p) => [
+          t.find(sw.name, 'pools', p, null, 'used_bytes'),
+          t.find(sw.name, 'pools', p, null, 'size_bytes'),
+          p,
+        ]);
+    }
+  }
+
+  /** The state at the frame k. */
+  draw(k) {
+    this.k = k;
+    if (!this.layout) return;
+    if (this.model.live && this.sign(this.model.topology) !== this.signature) {
+      this.kinds = null;
+      this.build();
+      return;
+    }
+    this.columnsFor();
+    const t = this.model.timeline;
+    for (const x of this.links) {
+      const [out, back] = [direction(t, x.columns, k, true), direction(t, x.columns, k, false)];
+      const ownIsA = x.own === x.link.a;
+      x.states = ownIsA ? [out, back] : [back, out];
+      if (x.host >= 0) this.drawCell(x);
+      else for (const d of [0, 1]) this.drawLine(x, d);
+    }
+    for (const state of this.nodeStates.values()) if (state.pools) this.drawSwitch(state, k);
+    if (!this.tip.hidden && this.under) this.fillTip();
+  }
+
+  drawLine(x, d) {
+    const st = x.states[d];
+    const share = st.paused.reduce((m, p) => Math.max(m, p.share), 0);
+    const use = x.link.speed_bps ? Math.min(1, st.rate / x.link.speed_bps) : 0;
+    const line = x.lines[d];
+    const cls =
+      share > 0
+        ? share > 0.5
+          ? 'line paused'
+          : 'line paused some'
+        : use > 0.005
+          ? 'line busy'
+          : 'line';
+    if (line.getAttribute('class') !== cls) line.setAttribute('class', cls);
+    const width =
+      share > 0
+        ? this.layout.dense
+          ? 1.6
+          : 2.4
+        : this.layout.dense
+          ? 0.6 + use * 1.2
+          : 0.8 + use * 2.2;
+    line.style.setProperty('stroke-width', width.toFixed(2));
+    const arrow = x.arrows[d];
+    if (share <= 0 || this.layout.dense) {
+      arrow.removeAttribute('d');
+      return;
+    }
+    // The arrow goes with the PAUSE: against the traffic that it stops.
+    const { x1, y1, x2, y2, arc, dx, dy } = x.geometry;
+    const sign = d === 0 ? 1 : -1;
+    const mx = (x1 + x2) / 2 + dx * sign,
+      my = (y1 + y2) / 2 + dy * sign - arc * 0.75;
+    const len = Math.hypot(x2 - x1, y2 - y1) || 1;
+    const [ux, uy] =
+      d === 0 ? [(x1 - x2) / len, (y1 - y2) / len] : [(x2 - x1) / len, (y2 - y1) / len];
+    const p = (f, side) =>
+      `${(mx + ux * f - uy * side).toFixed(1)} ${(my + uy * f + ux * side).toFixed(1)}`;
+    arrow.setAttribute('d', `M${p(6, 0)}L${p(-4, 4.5)}L${p(-4, -4.5)}Z`);
+  }
+
+  drawCell(x) {
+    const state = this.nodeStates.get(x.cell);
+    const hostIsA = x.link.a[0] === x.cell;
+    const [sends, gets] = hostIsA ? x.states : [x.states[1], x.states[0]];
+    const stopped = sends.paused.length > 0,
+      stops = gets.paused.length > 0;
+    const busy = x.link.speed_bps
+      ? Math.max(sends.rate, gets.rate) / x.link.speed_bps > 0.02
+      : false;
+    state.el.setAttribute(
+      'class',
+      `node host cell${stopped ? ' stopped' : ''}${stops ? ' stops' : ''}${busy ? ' busy' : ''}`
+    );
+    const { w, h: tall } = state.at;
+    // ×: the host is paused; ▲: the host pauses its switch
+    state.sign.setAttribute(
+      'd',
+      stops
+        ? `M${w / 2} 2L${w - 2} ${tall - 2}L2 ${tall - 2}Z`
+        : stopped
+          ? `M2 2L${w - 2} ${tall - 2}M${w - 2} 2L2 ${tall - 2}`
+          : 'M0 0'
+    );
+  }
+
+  drawSwitch(state, k) {
+    const t = this.model.timeline;
+    let used = 0,
+      size = 0;
+    for (const [u, total, pool] of state.pools) {
+      used += t.at(u, k);
+      size +=
+        t.at(total, k) ||
+        (this.model.rows(state.node.name, 'pools') ?? []).find((r) => r.name === pool)
+          ?.size_bytes ||
+        0;
+    }
+    const share = size ? Math.min(1, used / size) : 0;
+    state.used = used;
+    state.size = size;
+    state.bar.setAttribute('width', Math.max(0, (state.at.w - 10) * share).toFixed(1));
+    state.bar.setAttribute('class', share > 0.8 ? 'fill full' : 'fill');
+    state.share.textContent = size ? `${Math.round(share * 100)} %` : '';
+  }
+
+  // ---- hover
+
+  hover(e) {
+    const g = e.target.closest?.('.link, .node');
+    this.under = g;
+    if (!g) {
+      this.tip.hidden = true;
+      return;
+    }
+    const box = this.el.getBoundingClientRect();
+    const [x, y] = [e.clientX - box.left, e.clientY - box.top];
+    this.tip.hidden = false;
+    this.fillTip();
+    const right = x > box.width * 0.6;
+    this.tip.style.setProperty('left', right ? 'auto' : `${x + 14}px`);
+    this.tip.style.setProperty('right', right ? `${box.width - x + 14}px` : 'auto');
+    this.tip.style.setProperty('top', `${y + 12}px`);
+  }
+
+  fillTip() {
+    const { linkState, nodeState } = this.under;
+    if (linkState) replace(this.tip, describe(linkState, this.model));
+    else {
+      const mine = this.links.filter(
+        (l) => l.link.a[0] === nodeState.node.name || l.link.b[0] === nodeState.node.name
+      );
+      if (nodeState.node.kind === 'switch')
+        replace(
+          this.tip,
+          h('b', {}, `switch ${nodeState.node.name}`),
+          h(
+            'div',
+            {},
+            nodeState.size
+              ? `buffer: ${value(nodeState.used, 'bytes')} of ${value(nodeState.size, 'bytes')}`
+              : 'buffer: not in the timeline'
+          ),
+          h('div', {}, `${mine.length} links; ${this.pausedOf(mine)}`)
+        );
+      else
+        replace(
+          this.tip,
+          h('b', {}, nodeState.node.label ?? nodeState.node.name),
+          mine.slice(0, 4).map((l) => describe(l, this.model))
+        );
+    }
+  }
+
+  pausedOf(links) {
+    const n = links.filter((l) => l.states?.some((st) => st.paused.length)).length;
+    return n ? `${n} with PAUSE` : 'none with PAUSE';
+  }
+
+  // ---- the chain of a cause
+
+  /** places: [{switch, port, class}], from the first that waits to the last; host: at the root. */
+  showChain(chain) {
+    this.chain = chain;
+    if (!this.layout || !this.chainLayer) return;
+    replace(this.chainLayer);
+    this.svg.classList.toggle('has-chain', !!chain);
+    if (!chain) return;
+    chain.places.forEach((p, i) => {
+      const x = this.links.find(
+        (l) =>
+          (l.link.a[0] === p.switch && l.link.a[1] === p.port) ||
+          (l.link.b[0] === p.switch && l.link.b[1] === p.port)
+      );
+      if (!x || x.host >= 0) return;
+      const fromA = x.link.a[0] === p.switch && x.link.a[1] === p.port;
+      const d = fromA ? 0 : 1;
+      const { x1, y1, x2, y2, arc } = x.geometry;
+      const bx = fromA ? x1 + (x2 - x1) * 0.32 : x2 + (x1 - x2) * 0.32,
+        by = (fromA ? y1 + (y2 - y1) * 0.32 : y2 + (y1 - y2) * 0.32) - arc * 0.6;
+      this.chainLayer.append(
+        s('path', { d: x.lines[d].getAttribute('d'), class: 'halo' }),
+        s('circle', { cx: bx, cy: by, r: 8, class: 'step' }),
+        s('text', { x: bx, y: by + 3.5, class: 'step-no' }, i + 1)
+      );
+    });
+    const root = chain.host && this.layout.nodes.get(chain.host);
+    if (root)
+      this.chainLayer.append(
+        s('rect', {
+          x: root.x - root.w / 2 - 4,
+          y: root.y - root.h / 2 - 4,
+          width: root.w + 8,
+          height: root.h + 8,
+          rx: 6,
+          class: 'root',
+        }),
+        s(
+          'text',
+          { x: root.x, y: root.y + root.h / 2 + 16, class: 'root-label' },
+          `root: ${chain.reason ?? ''}`
+        )
+      );
+  }
+}
+
+function clip(text, width) {
+  const most = Math.max(1, Math.floor(width / 6.4));
+  return text.length <= most ? text : `${text.slice(0, Math.max(1, most - 1))}…`;
+}
+
+/** What a link does, in words. */
+function describe(x, model) {
+  const names = [x.link.a, x.link.b].map(([n, p]) =>
+    model.live && n !== model.name ? 'its peer' : p ? `${n} ${p}` : n
+  );
+  return [0, 1].map((d) => {
+    const st = x.states[d];
+    const [from, to] = d === 0 ? names : [names[1], names[0]];
+    const use = x.link.speed_bps ? ` (${Math.round((st.rate / x.link.speed_bps) * 100)} %)` : '';
+    return h(
+      'div',
+      {},
+      h('span', {}, `${from} → ${to}: `),
+      h('output', {}, `${value(st.rate, 'bps')}${use}`),
+      st.paused.map((p) =>
+        h(
+          'div',
+          { class: 'paused-text' },
+          `✕ class ${p.cls} paused by ${to} for ${Math.max(1, Math.round(p.share * 100))} % of the interval`
+        )
+      )
+    );
+  });
+}
+
+/** How many directions of links are paused in each frame. */
+export function pausedDirections(model) {
+  const t = model.timeline;
+  const count = new Float64Array(t.length);
+  const linked = new Set();
+  for (const { a, b } of model.topology.links) {
+    const own = a[1] !== null ? a : b;
+    linked.add(`${own[0]}\n${own[1]}`);
+  }
+  t.columns.forEach((c, i) => {
+    if (c.list !== 'pfc' || !c.fact.endsWith('_pause_duration_us')) return;
+    if (linked.size && !linked.has(`${c.sw}\n${c.object}`)) return; // the other end counts
+    for (const f of c.frames) if (f > t.first) count[f - t.first]++;
+  });
+  return count;
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers as text. Bytes are in powers of 1000, as in the tables of the programs.
+
+const PREFIXES = [
+  [1e12, 'T'],
+  [1e9, 'G'],
+  [1e6, 'M'],
+  [1e3, 'K'],
+];
+
+export const integer = (v) => Math.round(v).toLocaleString('en-US');
+
+/** A number with about `digits` significant digits, and no zeros behind them. */
+export function short(v, digits = 3) {
+  if (v === 0) return '0';
+  const size = Math.abs(v);
+  if (size >= 10 ** digits) return integer(v);
+  const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
+  if (decimals > 8) return v.toPrecision(digits);
+  const text = v.toFixed(decimals);
+  return text.includes('.') ? text.replace(/\.?0+$/, '') : text;
+}
+
+function prefixed(v, unit, digits) {
+  for (const [size, prefix] of PREFIXES)
+    if (Math.abs(v) >= size) return `${short(v / size, digits)} ${prefix}${unit}`;
+  return `${short(v, digits)} ${unit}`;
+}
+
+function count(v, digits) {
+  if (Math.abs(v) >= 1e6) return prefixed(v, '', digits).trimEnd();
+  return Number.isInteger(v) ? integer(v) : short(v, digits);
+}
+
+export function time(ns, digits = 3) {
+  const size = Math.abs(ns);
+  if (size >= 60e9) {
+    const seconds = Math.floor(ns / 1e9);
+    const rest = seconds % 60;
+    return `${Math.floor(seconds / 60)}:${String(rest).padStart(2, '0')} min`;
+  }
+  if (size >= 1e9) return `${short(ns / 1e9, digits)} s`;
+  if (size >= 1e6) return `${short(ns / 1e6, digits)} ms`;
+  if (size >= 1e3) return `${short(ns / 1e3, digits)} us`;
+  return `${short(ns, digits)} ns`;
+}
+
+/** A value with its unit: '', bytes, bps, ns, us, share, percent, pps, per_s. */
+export function value(v, unit, digits = 3) {
+  if (v === null || v === undefined || Number.isNaN(v)) return '–';
+  switch (unit) {
+    case 'bytes':
+      return prefixed(v, 'B', digits);
+    case 'bps':
+      return prefixed(v, 'b/s', digits);
+    case 'ns':
+      return time(v, digits);
+    case 'us':
+      return time(v * 1000, digits);
+    case 'share':
+      return `${short(v * 100, digits)} %`;
+    case 'percent':
+      return `${short(v, digits)} %`;
+    case 'pps':
+    case 'per_s':
+      return `${count(v, digits)}/s`;
+    default:
+      return count(v, digits);
+  }
+}
+
+/** All digits, for a hover. */
+export function exact(v, unit) {
+  if (v === null || v === undefined || Number.isNaN(v)) return '–';
+  switch (unit) {
+    case 'bytes':
+      return `${integer(v)} B`;
+    case 'bps':
+      return `${integer(v)} b/s`;
+    case 'ns':
+      return `${(v / 1e6).toLocaleString('en-US', { maximumFractionDigits: 6 })} ms`;
+    case 'us':
+      return `${integer(v)} us`;
+    case 'share':
+      return `${short(v * 100, 6)} %`;
+    case 'percent':
+      return `${short(v, 6)} %`;
+    case 'pps':
+    case 'per_s':
+      return `${short(v, 6)}/s`;
+    default:
+      return Number.isInteger(v) ? integer(v) : short(v, 6);
+  }
+}
+
+/** Labels of an axis: one prefix for all of them. */
+export function ticks(splits, unit) {
+  const most = Math.max(...splits.map((v) => Math.abs(v ?? 0)));
+  const step = splits.length > 1 ? Math.abs(splits[1] - splits[0]) : most;
+  const scaled = (size, suffix) => {
+    const decimals = Math.min(6, Math.max(0, -Math.floor(Math.log10(step / size || 1) + 1e-9)));
+    return splits.map((v) =>
+      v === null ? '' : `${(v / size).toFixed(decimals).replace(/^-0$/, '0')}${suffix}`
+    );
+  };
+  const table = {
+    ns: [
+      [1e9, ' s'],
+      [1e6, ' ms'],
+      [1e3, ' us'],
+      [1, ' ns'],
+    ],
+    bytes: [...PREFIXES.map(([n, p]) => [n, ` ${p}B`]), [1, ' B']],
+    bps: [...PREFIXES.map(([n, p]) => [n, ` ${p}b/s`]), [1, ' b/s']],
+  }[unit];
+  if (unit === 'share') return scaled(0.01, ' %');
+  if (table) {
+    const [size, suffix] = table.find(([n]) => most >= n) ?? table.at(-1);
+    return scaled(size, suffix);
+  }
+  const [size, prefix] = PREFIXES.find(([n]) => most >= n * 10) ?? [1, ''];
+  return scaled(size, (prefix && ` ${prefix}`) + (unit === 'per_s' ? '/s' : ''));
+}
+
+/** The unit that the name of a key says. */
+export function unitOf(key) {
+  const ends = [
+    ['_bytes', 'bytes'],
+    ['_bps', 'bps'],
+    ['_ns', 'ns'],
+    ['_us', 'us'],
+    ['_percent', 'percent'],
+    ['_pps', 'pps'],
+    ['_share', 'share'],
+  ];
+  if (key === 'bytes') return 'bytes';
+  return ends.find(([end]) => key.endsWith(end))?.[1] ?? '';
+}
+
+/** The name of a key without its unit, as words. */
+export const words = (key) =>
+  key.replace(/_(bytes|bps|ns|us|percent|pps)$/, '').replaceAll('_', ' ');
+
+/** A cell of a table of rows: text and whether it is a number. */
+export function cell(key, v) {
+  if (v === null || v === undefined) return ['–', false];
+  if (v === true) return ['yes', false];
+  if (v === false) return ['no', false];
+  if (typeof v === 'number') {
+    const plain = /(^|_)(qp|sport|dport|seq|class|queue|pg|vlan|worker|psn|port)$/.test(key);
+    return [plain ? String(v) : value(v, unitOf(key), 4), true];
+  }
+  if (Array.isArray(v))
+    return [v.map((x) => (typeof x === 'object' ? JSON.stringify(x) : x)).join(' '), false];
+  if (typeof v === 'object') return [JSON.stringify(v), false];
+  return [String(v), false];
+}

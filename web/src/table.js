@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables: of cells, of rows under their keys; sorted by a click on a head.
+import { h, natural, replace } from './dom.js';
+import { cell, words } from './format.js';
+
+const MOST = 400; // rows shown at once
+
+/** A table of the run, whose cells are text. */
+export function textTable(t) {
+  const nLeft = t.n_left ?? 0;
+  const kept = (t.heads ?? [])
+    .map((_, c) => c)
+    .filter((c) => (t.rows ?? []).some((r) => r[c] !== undefined && r[c] !== ''));
+  const cells = (row, tag) =>
+    kept.map((c) =>
+      h(
+        tag,
+        { class: c < nLeft ? null : 'n', scope: tag === 'th' ? 'col' : null },
+        row[c] === 'PASS' || row[c] === 'FAIL' ? verdict(row[c] === 'PASS') : (row[c] ?? '')
+      )
+    );
+  return h(
+    'section',
+    { class: 'panel' },
+    h('h3', {}, t.title),
+    h(
+      'div',
+      { class: 'scroll' },
+      h(
+        'table',
+        {},
+        h('thead', {}, h('tr', {}, cells(t.heads ?? [], 'th'))),
+        h(
+          'tbody',
+          {},
+          (t.rows ?? []).map((r) => h('tr', {}, cells(r, 'td')))
+        )
+      )
+    ),
+    t.note ? h('p', { class: 'note' }, t.note) : null
+  );
+}
+
+export const verdict = (passed) =>
+  h('span', { class: passed ? 'verdict pass' : 'verdict fail' }, passed ? '✓ PASS' : '✗ FAIL');
+
+/** Rows as `weirctl show --json` has them. `columns`: keys, or {key, head, cell(row)}. */
+export class RowTable {
+  constructor({ title, columns, empty, onRow, filter = true, sort, id }) {
+    Object.assign(this, { title, fixed: columns, empty, onRow, sort, id });
+    this.rows = [];
+    this.all = false;
+    this.filter = filter
+      ? h('input', {
+          type: 'search',
+          placeholder: 'filter',
+          'aria-label': `filter ${title}`,
+          oninput: () => this.draw(),
+        })
+      : null;
+    this.count = h('span', { class: 'count' });
+    this.body = h('div', { class: 'scroll' });
+    this.el = h(
+      'section',
+      { class: 'panel rows', 'data-table': id ?? title },
+      h('div', { class: 'panel-head' }, h('h3', {}, title), this.count, this.filter),
+      this.body
+    );
+  }
+
+  set(rows) {
+    if (rows === this.rows) return;
+    this.rows = rows ?? [];
+    this.draw();
+  }
+
+  columns() {
+    if (this.fixed) return this.fixed.map((c) => (typeof c === 'string' ? { key: c } : c));
+    const keys = new Set();
+    for (const r of this.rows.slice(0, 50)) for (const k of Object.keys(r)) keys.add(k);
+    return [...keys].map((key) => ({ key }));
+  }
+
+  draw() {
+    const columns = this.columns();
+    const wanted = this.filter?.value.trim().toLowerCase() ?? '';
+    const textOf = (c, r) => (c.cell ? c.cell(r) : cell(c.key, r[c.key]));
+    let rows = this.rows;
+    if (wanted)
+      rows = rows.filter((r) =>
+        columns.some((c) => String(textOf(c, r)[0]).toLowerCase().includes(wanted))
+      );
+    if (this.sort) {
+      const { key, down } = this.sort;
+      rows = [...rows].sort((a, b) => {
+        const x = a[key],
+          y = b[key];
+        const d =
+          typeof x === 'number' && typeof y === 'number'
+            ? x - y
+            : natural(String(x ?? ''), String(y ?? ''));
+        return down ? -d : d;
+      });
+    }
+    this.count.textContent = this.rows.length
+      ? wanted
+        ? `${rows.length} of ${this.rows.length}`
+        : `${this.rows.length}`
+      : '';
+    if (this.filter) this.filter.hidden = this.rows.length < 8;
+    const kept = [this.body.scrollLeft, this.body.scrollTop];
+    if (!this.rows.length) {
+      replace(this.body, h('p', { class: 'missing' }, this.empty ?? 'There are no rows.'));
+      return;
+    }
+    const shown = this.all ? rows : rows.slice(0, MOST);
+    const head = (c) => {
+      const active = this.sort?.key === c.key;
+      return h(
+        'th',
+        {
+          scope: 'col',
+          'aria-sort': active ? (this.sort.down ? 'descending' : 'ascending') : null,
+        },
+        h(
+          'button',
+          {
+            type: 'button',
+            'data-key': c.key,
+            title: c.key,
+            onclick: () => {
+              this.sort = {
+                key: c.key,
+                down: active ? !this.sort.down : typeof this.rows[0]?.[c.key] === 'number',
+              };
+              this.draw();
+              this.body.querySelector(`button[data-key="${CSS.escape(c.key)}"]`)?.focus();
+            },
+          },
+          c.head ?? words(c.key),
+          active ? (this.sort.down ? ' ▼' : ' ▲') : ''
+        )
+      );
+    };
+    replace(
+      this.body,
+      h(
+        'table',
+        {},
+        h('thead', {}, h('tr', {}, columns.map(head))),
+        h(
+          'tbody',
+          {},
+          shown.map((r) =>
+            h(
+              'tr',
+              {},
+              columns.map((c) => {
+                const [content, number] = textOf(c, r);
+                const full = typeof r[c.key] === 'number' ? `${c.key}: ${r[c.key]}` : null;
+                return h('td', { class: number ? 'n' : null, title: full }, content);
+              })
+            )
+          )
+        )
+      ),
+      rows.length > shown.length
+        ? h(
+            'button',
+            {
+              type: 'button',
+              class: 'more',
+              onclick: () => {
+                this.all = true;
+                this.draw();
+              },
+            },
+            `show all ${rows.length}`
+          )
+        : null
+    );
+    [this.body.scrollLeft, this.body.scrollTop] = kept;
+  }
+}
+
+/** An object as a list of its keys and values. */
+export function facts(object, title, keys = Object.keys(object ?? {})) {
+  return h(
+    'section',
+    { class: 'panel' },
+    title ? h('h3', {}, title) : null,
+    h(
+      'dl',
+      { class: 'facts' },
+      keys
+        .filter((k) => object?.[k] !== undefined && typeof object[k] !== 'object')
+        .map((k) => [
+          h('dt', {}, words(k)),
+          h(
+            'dd',
+            {
+              title: `${k}: ${object[k]}`,
+            },
+            cell(k, object[k])[0]
+          ),
+        ])
+    )
+  );
+}

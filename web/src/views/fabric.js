@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fabric, the chain of each cause of PAUSE, and the ports of a switch.
+import { Fabric, direction } from '../fabric.js';
+import { h, natural, replace, s } from '../dom.js';
+import { time, value } from '../format.js';
+import { RowTable } from '../table.js';
+
+const portLink = (sw, port) =>
+  h('a', { href: `#/port/${encodeURIComponent(sw)}/${encodeURIComponent(port)}` }, port);
+
+/** What report.why (lab) or `show causes` (live) says, in one form. */
+export function causesOf(model) {
+  if (!model.live)
+    return (model.report.why ?? []).map((w) => ({
+      text: w.chain,
+      kind: w.kind === 'deadlock' ? 'deadlock' : (w.reason ?? w.kind),
+      from: w.first_ns,
+      to: w.at_the_end ? Infinity : w.last_ns,
+      detail: `longest ${time(w.longest_ns)}, ${w.times} ${w.times === 1 ? 'time' : 'times'}, from ${time(w.first_ns)} to ${w.at_the_end ? 'the end' : time(w.last_ns)}`,
+      chain: { places: w.queues ?? [], host: w.host, reason: w.reason },
+    }));
+  return (model.rows(model.name, 'causes') ?? []).map((c) => {
+    const places = [...String(c.chain ?? '').matchAll(/(\S+?):(\d)/g)].map((m) => ({
+      switch: model.name,
+      port: m[1],
+      class: Number(m[2]),
+    }));
+    const port = places.at(-1)?.port;
+    return {
+      text:
+        `${c.port} class ${c.class}: ${c.now ? 'its sender is paused' : 'its sender was paused'}` +
+        (c.cause_port
+          ? ` because ${c.cause_port} class ${c.cause_class} holds ${value(c.held_bytes, 'bytes')} of its buffer`
+          : ''),
+      kind: c.ends,
+      from: 0,
+      to: c.now ? Infinity : 0,
+      detail:
+        `chain ${c.chain}; it ends at: ${c.ends}` +
+        (c.pause_us ? `; paused for ${value(c.pause_us, 'us')}` : ''),
+      chain: {
+        places: places.slice(1),
+        host: c.ends === 'peer' && port ? `peer of ${port}` : null,
+        reason: c.ends,
+      },
+    };
+  });
+}
+
+export function fabricView(app, [selected]) {
+  const { model } = app;
+  let open = model.switches.includes(selected)
+    ? selected
+    : model.switches.length === 1
+      ? model.switches[0]
+      : null;
+  const fabric = new Fabric(model, (kind, name, port) => {
+    if (kind === 'switch') choose(name);
+    else if (kind === 'link')
+      app.go(`#/port/${encodeURIComponent(name)}/${encodeURIComponent(port)}`);
+    else {
+      const link = model.topology.links.find((l) => l.a[0] === name || l.b[0] === name);
+      const other = link && (link.a[0] === name ? link.b : link.a);
+      if (other) app.go(`#/port/${encodeURIComponent(other[0])}/${encodeURIComponent(other[1])}`);
+    }
+  });
+  const causes = h('div', { class: 'causes' });
+  const table = new RowTable({
+    id: 'ports',
+    title: 'Ports',
+    sort: { key: 'port' },
+    empty: 'Choose a switch in the drawing.',
+    columns: [
+      { key: 'port', cell: (r) => [portLink(r.sw, r.port), false] },
+      { key: 'peer' },
+      { key: 'speed_bps' },
+      { key: 'rx_bps', head: 'rx' },
+      { key: 'tx_bps', head: 'tx' },
+      { key: 'use', head: 'tx use', cell: (r) => [value(r.use, 'share', 3), true] },
+      { key: 'queued_bytes', head: 'queued' },
+      { key: 'buffer_bytes', head: 'buffer' },
+      {
+        key: 'paused',
+        head: 'paused by peer',
+        cell: (r) => [r.paused ? `✕ ${value(r.paused, 'share', 2)}` : '–', true],
+      },
+      {
+        key: 'pausing',
+        head: 'pauses peer',
+        cell: (r) => [r.pausing ? `▲ ${value(r.pausing, 'share', 2)}` : '–', true],
+      },
+      { key: 'marked', head: 'marked' },
+      { key: 'dropped', head: 'dropped' },
+    ],
+  });
+  let chosen = null,
+    shape = -1,
+    cols = [];
+
+  function choose(name) {
+    open = name;
+    shape = -1;
+    history.replaceState(null, '', `#/fabric/${encodeURIComponent(name)}`);
+    drawTable();
+    table.el.scrollIntoView({ block: 'nearest' });
+  }
+
+  function findColumns() {
+    const t = model.timeline;
+    shape = t.shape;
+    cols = model.ports(open).map((port) => {
+      const of = (l, fact) =>
+        t.columns.flatMap((c, i) =>
+          c.sw === open && c.list === l && c.object === port && (!fact || c.fact === fact)
+            ? [i]
+            : []
+        );
+      return {
+        port,
+        tx: t.find(open, 'ports', port, null, 'tx_bytes'),
+        rx: t.find(open, 'ports', port, null, 'rx_bytes'),
+        queued: of('queues', 'length_bytes'),
+        buffer: ['min_bytes', 'shared_bytes', 'headroom_bytes'].flatMap((f) => of('pgs', f)),
+        marked: of('queues', 'ecn_marked'),
+        dropped: of('drops'),
+        pfc: t.columns.flatMap((c, i) =>
+          c.sw === open && c.list === 'pfc' && c.object === port && c.fact.endsWith('duration_us')
+            ? [{ i, rx: c.fact[0] === 'r', cls: c.index }]
+            : []
+        ),
+      };
+    });
+    for (const c of cols) {
+      const classes = [...new Set(c.pfc.map((p) => p.cls))];
+      c.columns = {
+        tx: c.tx,
+        rx: c.rx,
+        pfc: classes.map((cls) => ({
+          cls,
+          rx: c.pfc.find((p) => p.rx && p.cls === cls)?.i,
+          tx: c.pfc.find((p) => !p.rx && p.cls === cls)?.i,
+        })),
+      };
+    }
+  }
+
+  function drawTable() {
+    if (!open) return;
+    if (shape !== model.timeline.shape || !cols.length) findColumns();
+    const t = model.timeline,
+      k = app.frame();
+    const sum = (list) => list.reduce((a, i) => a + t.at(i, k), 0);
+    table.el.querySelector('h3').textContent = `Ports of ${open}`;
+    table.set(
+      cols.map((c) => {
+        const [out, back] = [direction(t, c.columns, k, true), direction(t, c.columns, k, false)];
+        const speed = model.speed(open, c.port);
+        const peer = model.peer(open, c.port);
+        const node =
+          peer && model.live ? model.topology.nodes.find((n) => n.name === peer[0]) : null;
+        const most = (st) => st.paused.reduce((m, p) => Math.max(m, p.share), 0);
+        return {
+          sw: open,
+          port: c.port,
+          peer: node
+            ? node.known
+              ? node.label
+              : null
+            : peer
+              ? [peer[0], peer[1]].filter(Boolean).join(' ')
+              : null,
+          speed_bps: speed || null,
+          rx_bps: back.rate,
+          tx_bps: out.rate,
+          use: speed ? out.rate / speed : null,
+          queued_bytes: sum(c.queued),
+          buffer_bytes: sum(c.buffer),
+          paused: most(out),
+          pausing: most(back),
+          marked: sum(c.marked),
+          dropped: sum(c.dropped),
+        };
+      })
+    );
+  }
+
+  let shownCauses = '';
+  function drawCauses() {
+    const rows = causesOf(model);
+    const now = model.live ? 1 : app.time;
+    const text =
+      JSON.stringify(rows.map((r) => [r.text, r.detail, now >= r.from && now <= r.to])) + chosen;
+    if (text === shownCauses) return;
+    shownCauses = text;
+    replace(
+      causes,
+      rows.length
+        ? rows.slice(0, 60).map((r, i) => {
+            const active = now >= r.from && now <= r.to;
+            return h(
+              'button',
+              {
+                type: 'button',
+                class: active ? 'cause active' : 'cause',
+                'aria-pressed': String(chosen === i),
+                onclick: () => {
+                  chosen = chosen === i ? null : i;
+                  fabric.showChain(chosen === null ? null : r.chain);
+                  drawCauses();
+                },
+              },
+              h('b', {}, r.kind),
+              active ? (model.live ? ' · now' : ' · at this moment') : '',
+              h('div', {}, r.text),
+              h('small', {}, r.detail)
+            );
+          })
+        : h(
+            'p',
+            { class: 'missing' },
+            model.live
+              ? (model.why('causes') ?? 'No sender is paused, and none was lately.')
+              : 'No deadlock, and no host at the root of PAUSE. Where there was PAUSE, ports were offered more than they send.'
+          )
+    );
+  }
+
+  const key = (cls, ...text) =>
+    h(
+      'span',
+      {},
+      s(
+        'svg',
+        { width: 26, height: 8, 'aria-hidden': 'true' },
+        s('line', { x1: 0, y1: 4, x2: 26, y2: 4, class: cls, 'stroke-width': 2.4 })
+      ),
+      text
+    );
+  const missing = model.topology.missing || !model.topology.nodes.length;
+  const drawing = h(
+    'section',
+    { class: 'panel' },
+    h('h3', {}, model.live ? 'The switch and its ports' : 'The fabric'),
+    missing && !model.live
+      ? h(
+          'p',
+          { class: 'missing' },
+          'There is no topology in this file, so there is no drawing. A report.html of weir-lab has one.'
+        )
+      : fabric.el,
+    h(
+      'div',
+      { class: 'keys' },
+      key('line', 'link'),
+      key('line busy', 'traffic (thicker: more)'),
+      key('line paused', 'paused, more than half of the interval'),
+      key('line paused some', 'paused, less'),
+      h('span', {}, '▶ the way the PAUSE goes'),
+      h('span', {}, '✕ in a host: paused; ▲: it pauses')
+    )
+  );
+  const el = h(
+    'div',
+    { class: 'stack' },
+    h(
+      'div',
+      { class: 'side' },
+      drawing,
+      h('section', { class: 'panel' }, h('h3', {}, 'Why there is PAUSE'), causes)
+    ),
+    table.el
+  );
+  const draw = () => {
+    fabric.draw(app.frame());
+    drawTable();
+    drawCauses();
+  };
+  return {
+    el,
+    needs: ['causes', 'lldp', 'pools'],
+    timed: true,
+    tick: draw,
+    update: draw,
+    destroy: () => fabric.destroy(),
+  };
+}

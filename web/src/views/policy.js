@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// The policy as it stands, with the numbers that the switch has made of it.
+import { h, replace } from '../dom.js';
+import { RowTable, facts } from '../table.js';
+import { picker } from './pieces.js';
+
+const LISTS = [
+  ['ecn', 'WRED and ECN by queue: kmin, kmax, pmax'],
+  ['pg_config', 'Priority groups: min, alpha, headroom, XON'],
+  ['pfc_status', 'PFC by port and class'],
+  ['qos', 'Maps from DSCP and PCP to class, queue and group'],
+  ['watchdog', 'PFC watchdog'],
+  ['ecn_auto', 'Auto ECN'],
+  ['vlan', 'VLANs'],
+];
+
+/** Ports with the same settings share a row. */
+export function grouped(rows) {
+  const by = new Map();
+  for (const r of rows) {
+    const { port, ...rest } = r;
+    const key = JSON.stringify(rest);
+    if (!by.has(key)) by.set(key, { ports: [], rest });
+    by.get(key).ports.push(port);
+  }
+  return [...by.values()].map(({ ports, rest }) => ({ ports: ranges(ports), ...rest }));
+}
+
+/** p1, p2, p3, p7: p1-p3, p7 */
+export function ranges(names) {
+  const out = [];
+  for (const name of names) {
+    const m = /^(.*?)(\d+)$/.exec(String(name));
+    const last = out.at(-1);
+    if (m && last && last.stem === m[1] && last.to + 1 === Number(m[2])) last.to++;
+    else
+      out.push(m ? { stem: m[1], from: Number(m[2]), to: Number(m[2]) } : { stem: String(name) });
+  }
+  return out
+    .map((r) =>
+      r.from === undefined
+        ? r.stem
+        : r.from === r.to
+          ? `${r.stem}${r.from}`
+          : `${r.stem}${r.from}-${r.stem}${r.to}`
+    )
+    .join(', ');
+}
+
+export function policyView(app, [swArg]) {
+  const { model } = app;
+  const sw = model.switches.includes(swArg) ? swArg : model.switches[0];
+  const top = h('div', { class: 'stack' });
+  const tables = new Map(LISTS.map(([id, title]) => [id, new RowTable({ id, title })]));
+  const empty = {
+    ecn: 'No queue is in use.',
+    vlan: 'There are no VLANs.',
+    ecn_auto: 'Auto ECN is off.',
+    watchdog: 'No class has a watchdog.',
+  };
+  let last = '';
+  const draw = () => {
+    const data = LISTS.map(([id]) => model.rows(sw, id)),
+      buffer = model.rows(sw, 'buffer');
+    const text = JSON.stringify([data, buffer]);
+    if (text === last) return;
+    last = text;
+    replace(
+      top,
+      h(
+        'div',
+        { class: 'controls' },
+        h('span', { class: 'crumbs' }, `Policy of ${sw ?? 'no switch'}`),
+        model.switches.length > 1
+          ? picker('switch', model.switches, sw, (v) => app.go(`#/policy/${encodeURIComponent(v)}`))
+          : null,
+        model.live && model.rows(null, 'version')
+          ? h('span', { class: 'note' }, model.rows(null, 'version').policy_file ?? '')
+          : null
+      ),
+      buffer
+        ? facts(buffer, 'The buffer')
+        : h(
+            'p',
+            { class: 'panel missing' },
+            model.live
+              ? (model.why('buffer') ?? 'The switch has not answered yet.')
+              : 'This file has no settings of this switch.'
+          )
+    );
+    LISTS.forEach(([id], i) => {
+      const table = tables.get(id);
+      const none = data[i] === null || data[i] === undefined;
+      table.empty = none
+        ? model.live
+          ? (model.why(id) ?? 'The switch has not answered yet.')
+          : 'This file does not have it.'
+        : (empty[id] ?? 'There are no rows.');
+      table.el.hidden = none && !model.live;
+      table.set(
+        Array.isArray(data[i])
+          ? data[i].some((r) => r.port !== undefined)
+            ? grouped(data[i])
+            : data[i]
+          : []
+      );
+    });
+  };
+  draw();
+  return {
+    el: h(
+      'div',
+      { class: 'stack' },
+      top,
+      [...tables.values()].map((t) => t.el)
+    ),
+    needs: ['ecn', 'pg_config', 'pfc_status', 'qos', 'watchdog', 'ecn_auto', 'vlan', 'buffer'],
+    update: (what) => what !== 'frame' && draw(),
+  };
+}

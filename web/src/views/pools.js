@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// The buffer of a switch: its pools as a stack, and who uses them.
+import { h, natural } from '../dom.js';
+import { RowTable } from '../table.js';
+import { Charts, missing, picker, slot } from './pieces.js';
+
+const MOST_GROUPS = 7;
+// The ingress pool and the headroom are the buffer. The egress pools count the same cells once more.
+const STACKS = [
+  ['buffer', 'Buffer: ingress pool and headroom', ['ingress', 'headroom']],
+  [
+    'egress',
+    'The same cells by what they wait for: egress pools',
+    ['egress_lossless', 'egress_lossy'],
+  ],
+];
+
+export function poolSpec(model, sw, [id, title, names]) {
+  const t = model.timeline;
+  const rows = model.rows(sw, 'pools') ?? [];
+  const size = (n) => {
+    const i = t.find(sw, 'pools', n, null, 'size_bytes');
+    return i === undefined
+      ? (rows.find((r) => r.name === n)?.size_bytes ?? 0)
+      : t.at(i, t.length - 1);
+  };
+  const known = names.filter(
+    (n) =>
+      t.find(sw, 'pools', n, null, 'used_bytes') !== undefined || rows.some((r) => r.name === n)
+  );
+  const most = known
+    .map((n) => [n, rows.find((r) => r.name === n)?.max_bytes])
+    .filter(([, v]) => v);
+  const limits =
+    id === 'buffer'
+      ? [
+          { name: 'size of ingress pool', values: size('ingress'), kind: 'mark', colour: 0 },
+          {
+            name: 'size of ingress pool and headroom',
+            values: known.reduce((a, n) => a + size(n), 0),
+            kind: 'mark',
+            colour: 'muted',
+          },
+        ]
+      : [];
+  return {
+    id,
+    title: `${title}, ${sw}`,
+    unit: 'bytes',
+    xs: known.length ? t.times : [],
+    stacked: true,
+    height: 230,
+    empty: 'The timeline has no pools.',
+    series: [
+      ...known.map((n) => ({
+        name: n,
+        values: t.gauge(t.find(sw, 'pools', n, null, 'used_bytes')),
+      })),
+      ...limits.filter((l) => l.values > 0),
+    ],
+    note: most.length
+      ? `watermarks: ${most.map(([n, v]) => `${n} ${v.toLocaleString('en-US')} B`).join(', ')}`
+      : null,
+  };
+}
+
+export function usersSpec(model, sw) {
+  const t = model.timeline,
+    by = new Map();
+  for (const [i, c] of t.columns.entries()) {
+    if (
+      c.sw !== sw ||
+      c.list !== 'pgs' ||
+      !['min_bytes', 'shared_bytes', 'headroom_bytes'].includes(c.fact)
+    )
+      continue;
+    const key = `${c.object} group ${c.index}`;
+    const e = by.get(key) ?? { name: key, columns: [], score: 0 };
+    e.columns.push(i);
+    e.score += c.values.reduce((a, b) => Math.max(a, b), 0);
+    by.set(key, e);
+  }
+  const ranked = [...by.values()].sort((a, b) => b.score - a.score || natural(a.name, b.name));
+  const add = (columns) => {
+    const out = new Float64Array(t.length);
+    for (const i of columns)
+      t.gauge(i).forEach((v, k) => {
+        out[k] += v;
+      });
+    return out;
+  };
+  const top = ranked.slice(0, MOST_GROUPS);
+  const rest = ranked.slice(MOST_GROUPS);
+  return {
+    id: 'users',
+    title: `Who uses the buffer: priority groups of ${sw} (min, shared and headroom)`,
+    unit: 'bytes',
+    xs: top.length ? t.times : [],
+    stacked: true,
+    height: 260,
+    empty: 'No frame waited in this buffer.',
+    series: [
+      ...top.map((e) => ({ name: e.name, values: add(e.columns) })),
+      ...(rest.length
+        ? [{ name: `${rest.length} others`, values: add(rest.flatMap((e) => e.columns)) }]
+        : []),
+    ],
+  };
+}
+
+export function poolsView(app, [swArg]) {
+  const { model } = app;
+  if (!model.switches.length)
+    return {
+      el: missing('No switch is known.'),
+      update: () => model.live && model.switches.length && app.route(),
+    };
+  const sw = model.switches.includes(swArg) ? swArg : model.switches[0];
+  const charts = new Charts(app);
+  const place = slot();
+  const pools = new RowTable({
+    id: 'pools',
+    title: `Pools of ${sw}`,
+    filter: false,
+    empty: 'No pools are known.',
+    columns: ['name', 'size_bytes', 'used_bytes', 'max_bytes'],
+  });
+  const groups = new RowTable({
+    id: 'pgs',
+    title: `Priority groups of ${sw}`,
+    empty: 'No frame waited in this buffer.',
+    sort: { key: 'max_shared_bytes', down: true },
+    columns: [
+      'port',
+      'pg',
+      'lossless',
+      'min_bytes',
+      'shared_bytes',
+      'headroom_bytes',
+      'max_shared_bytes',
+      'max_headroom_bytes',
+      'dropped_packets',
+    ],
+  });
+  let shape = -1;
+  const build = () => {
+    shape = model.timeline.shape;
+    charts.clear();
+    place.set(
+      h(
+        'div',
+        { class: 'controls' },
+        h('span', { class: 'crumbs' }, `Buffer of ${sw}`),
+        model.switches.length > 1
+          ? picker('switch', model.switches, sw, (v) => app.go(`#/pools/${encodeURIComponent(v)}`))
+          : null
+      ),
+      model.timeline.length
+        ? [
+            h(
+              'div',
+              { class: 'two' },
+              STACKS.map((st) => charts.add(() => poolSpec(model, sw, st)))
+            ),
+            charts.add(() => usersSpec(model, sw)),
+          ]
+        : missing('There is no timeline, so there are no charts.')
+    );
+  };
+  const rows = () => {
+    pools.set(model.rows(sw, 'pools') ?? []);
+    groups.set(model.rows(sw, 'pgs') ?? []);
+  };
+  build();
+  rows();
+  return {
+    el: h('div', { class: 'stack' }, place.el, h('div', { class: 'two' }, pools.el, groups.el)),
+    charts,
+    timed: true,
+    needs: ['pools', 'pgs'],
+    destroy: () => charts.clear(),
+    update: (what) => {
+      if (what === 'rows' || what === 'all') rows();
+      if (shape !== model.timeline.shape) build();
+      else if (what === 'frame') charts.update();
+    },
+  };
+}
+export { STACKS };

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sweep: one scenario with many values. Two axes are a heat map, one is a line for each column.
+//
+// Data: {"kind": "weir-sweep", "version", "title", "description", "scenario",
+//  "axes": [{"key": "params.n", "name": "n", "values": ["2", "4"], "numbers": [2, 4] or null, "unit": ""}],
+//  "columns": [{"name": "slowdown(incast, max)", "unit": ""}],
+//  "runs": [{"at": [0], "word": "PASS", "passed": true, "error": null, "report": "runs/1/report.html" or null,
+//            "values": [{"value": 1.5 or null, "text": "1.5", "passed": true or null}]}]}
+// `at` has an index into the values of each axis.
+import { h, s } from '../dom.js';
+import { Broken } from '../timeline.js';
+import { value } from '../format.js';
+import { RowTable } from '../table.js';
+import { theme } from '../theme.js';
+import { Charts, chips, missing, picker, slot } from './pieces.js';
+
+export class Sweep {
+  constructor(data) {
+    for (const key of ['axes', 'columns', 'runs'])
+      if (!Array.isArray(data[key])) throw new Broken(`the sweep needs "${key}", a list`);
+    for (const r of data.runs)
+      if (!Array.isArray(r?.at) || !Array.isArray(r?.values) || r.at.length !== data.axes.length)
+        throw new Broken('a run of the sweep needs "at" for each axis, and "values"');
+    this.sweep = true;
+    this.data = data;
+    this.title = String(data.title ?? data.scenario ?? 'a sweep');
+    this.switches = [];
+  }
+}
+
+const nameOf = (axis) => axis.name ?? axis.key;
+const linkOf = (run, content) =>
+  typeof run?.report === 'string' &&
+  /^[\w./ -]+$/.test(run.report) &&
+  !run.report.startsWith('/') &&
+  !run.report.includes('..')
+    ? h('a', { href: run.report }, content)
+    : content;
+const shown = (run, c) =>
+  run?.values[c]
+    ? run.values[c].text || value(run.values[c].value, '', 4)
+    : run
+      ? (run.word ?? 'no value')
+      : 'not run';
+
+/** Runs by their places on two axes, others fixed. */
+function heat(data, c, [rowAxis, columnAxis], fixed) {
+  const runs = data.runs.filter((r) =>
+    r.at.every((v, a) => a === rowAxis || a === columnAxis || v === fixed[a])
+  );
+  const at = (y, x) => runs.find((r) => r.at[rowAxis] === y && r.at[columnAxis] === x);
+  const numbers = runs.map((r) => r.values[c]?.value).filter((v) => typeof v === 'number');
+  const lo = Math.min(...numbers),
+    hi = Math.max(...numbers);
+  const cellOf = (y, x) => {
+    const run = at(y, x),
+      v = run?.values[c]?.value;
+    const td = h(
+      'td',
+      {},
+      linkOf(run, h('span', {}, shown(run, c), run?.values[c]?.passed === false ? ' ✗' : ''))
+    );
+    if (typeof v === 'number')
+      td.style.setProperty(
+        'background',
+        `color-mix(in srgb, ${theme().accent} ${Math.round(hi > lo ? 4 + (52 * (v - lo)) / (hi - lo) : 20)}%, ${theme().panel})`
+      );
+    return td;
+  };
+  const [rows, columns] = [data.axes[rowAxis], data.axes[columnAxis]];
+  return h(
+    'div',
+    { class: 'scroll' },
+    h(
+      'table',
+      { class: 'heat' },
+      h(
+        'thead',
+        {},
+        h(
+          'tr',
+          {},
+          h('th', {}, `${nameOf(rows)} ↓  ${nameOf(columns)} →`),
+          columns.values.map((v) => h('th', { scope: 'col' }, v))
+        )
+      ),
+      h(
+        'tbody',
+        {},
+        rows.values.map((v, y) =>
+          h(
+            'tr',
+            {},
+            h('th', { scope: 'row' }, v),
+            columns.values.map((_, x) => cellOf(y, x))
+          )
+        )
+      )
+    ),
+    h(
+      'p',
+      { class: 'note' },
+      `stronger colour: larger, from ${value(lo, data.columns[c].unit ?? '')} to ${value(hi, data.columns[c].unit ?? '')}; ✗: the expectation does not hold; a click opens the report of the run`
+    )
+  );
+}
+
+/** One chart of a column over the first axis; a series for each combination of the others. */
+export function sweepSpec(data, c) {
+  const axis = data.axes[0];
+  const xs = axis.numbers ?? axis.values.map((_, i) => i + 1);
+  const by = new Map();
+  for (const r of data.runs) {
+    const name =
+      r.at
+        .slice(1)
+        .map((v, a) => `${nameOf(data.axes[a + 1])}=${data.axes[a + 1].values[v]}`)
+        .join(' ') || data.columns[c].name;
+    if (!by.has(name)) by.set(name, new Array(xs.length).fill(null));
+    by.get(name)[r.at[0]] = r.values[c]?.value ?? null;
+  }
+  const log = axis.numbers && xs[0] > 0 && xs.at(-1) > xs[0] * 20;
+  return {
+    id: `sweep-${c}`,
+    title: data.columns[c].name,
+    unit: data.columns[c].unit ?? '',
+    xs,
+    xUnit: axis.unit ?? '',
+    xLog: log,
+    ownX: true,
+    points: true,
+    height: 240,
+    xName: nameOf(axis),
+    xLabel: axis.numbers
+      ? `${nameOf(axis)}${log ? ' (log)' : ''}`
+      : `${nameOf(axis)}: ${axis.values.map((v, i) => `${i + 1} = ${v}`).join(', ')}`,
+    series: [...by].map(([name, values]) => ({ name, values })),
+  };
+}
+
+export function sweepView(app) {
+  const { data } = app.model;
+  if (!data.runs.length) return { el: missing('The sweep has no runs.') };
+  const charts = new Charts({
+    ...app,
+    model: app.model,
+    window: Infinity,
+    time: null,
+    showZoom: () => {},
+  });
+  const map = slot('panel');
+  let column = 0;
+  const fixed = data.axes.map(() => 0);
+  const drawMap = () =>
+    map.set(
+      h(
+        'div',
+        { class: 'panel-head' },
+        h('h3', {}, 'Heat map'),
+        chips(
+          data.columns.map((x, i) => [i, x.name]),
+          column,
+          (i) => {
+            column = i;
+            drawMap();
+          },
+          'column'
+        ),
+        data.axes.slice(2).map((a, k) =>
+          picker(nameOf(a), a.values, a.values[fixed[k + 2]], (v) => {
+            fixed[k + 2] = a.values.indexOf(v);
+            drawMap();
+          })
+        )
+      ),
+      heat(data, column, [1, 0], fixed)
+    );
+  const table = new RowTable({
+    id: 'runs',
+    title: 'Runs',
+    columns: [
+      ...data.axes.map((a, i) => ({
+        key: `axis${i}`,
+        head: nameOf(a),
+        cell: (r) => [a.values[r.at[i]], false],
+      })),
+      {
+        key: 'word',
+        head: 'run',
+        cell: (r) => [linkOf(r, `${r.word}${r.error ? `: ${r.error}` : ''}`), false],
+      },
+      ...data.columns.map((c, i) => ({
+        key: `v${i}`,
+        head: c.name,
+        cell: (r) => [`${shown(r, i)}${r.values[i]?.passed === false ? ' ✗' : ''}`, true],
+      })),
+    ],
+  });
+  table.set(
+    data.runs.map((r) => ({
+      ...r,
+      ...Object.fromEntries([
+        ...r.at.map((v, i) => [`axis${i}`, v]),
+        ...r.values.map((v, i) => [`v${i}`, v?.value ?? null]),
+      ]),
+    }))
+  );
+  const multiples = h(
+    'div',
+    { class: 'two' },
+    data.columns.map((_, c) => charts.add(() => sweepSpec(data, c)))
+  );
+  if (data.axes.length > 1) drawMap();
+  return {
+    el: h(
+      'div',
+      { class: 'stack' },
+      h(
+        'section',
+        { class: 'panel' },
+        h('h2', {}, app.model.title),
+        data.description ? h('p', { class: 'description' }, data.description) : null
+      ),
+      data.axes.length > 1 ? map.el : null,
+      multiples,
+      table.el
+    ),
+    charts,
+    destroy: () => charts.clear(),
+    theme: () => data.axes.length > 1 && drawMap(),
+  };
+}
+export { s };
