@@ -393,6 +393,29 @@ static int open_control(struct daemon *d)
 
 // ---- metrics and telemetry
 
+static int open_web(struct daemon *d)
+{
+	const struct options *o = d->opt;
+	struct web_conf conf = {.at = &o->web, .socket = d->rundir.sock_path};
+	char err[ERR_LEN];
+	int code;
+
+	if (!o->web_on)
+		return 0;
+	if (o->web_token != NULL) {
+		d->web_token = web_token(o->web_token, err, sizeof(err));
+		if (d->web_token == NULL)
+			return failed("--web-token: %s", err);
+		conf.token = d->web_token;
+	}
+	code = web_create(d, &conf, &d->web);
+	if (code != 0)
+		return failed("--web: cannot listen on %s: %s", o->web.text, strerror(-code));
+	printf("web http://%s/%s\n", o->web.text,
+	       conf.token != NULL ? "?token=... (as in the file of --web-token)" : "");
+	return 0;
+}
+
 static int open_views(struct daemon *d)
 {
 	const struct endpoint *at = &d->opt->metrics;
@@ -404,6 +427,9 @@ static int open_views(struct daemon *d)
 		return failed("--metrics: cannot listen on %s: %s", at->text, strerror(-err));
 	if (d->opt->metrics_on)
 		printf("metrics http://%s/metrics\n", at->text);
+	err = open_web(d);
+	if (err != 0)
+		return err;
 	err = telemetry_start(d->observe);
 	if (err != 0)
 		return failed("DPDK telemetry: cannot register commands: %s", strerror(-err));
@@ -485,6 +511,8 @@ static void take_down(struct daemon *d)
 {
 	workers_stop(d->workers);
 	telemetry_stop();
+	web_destroy(d->web);
+	free(d->web_token);
 	metrics_destroy(d->metrics);
 	hotplug_destroy(d->hotplug);
 	requests_destroy(d->requests);
@@ -606,6 +634,7 @@ static void run_loop(struct daemon *d)
 		requests_poll(d->requests, loop_ms(d, &idle, now_ns), now_ns);
 		hotplug_poll(d->hotplug, now_ns);
 		metrics_poll(d->metrics, now_ns);
+		web_poll(d->web, now_ns);
 		telemetry_poll(now_ns);
 		// Taken first: a signal that comes while the file is read starts another reload.
 		hup |= process_take_hup();

@@ -12,6 +12,7 @@
 #include "control/daemon/inof.h"
 #include "control/daemon/lldp.h"
 #include "control/daemon/metrics.h"
+#include "control/daemon/web.h"
 #include "control/daemon/options.h"
 #include "control/daemon/process.h"
 #include "control/daemon/reload.h"
@@ -48,6 +49,8 @@ struct daemon {
 	struct inof_agent *inof; // the same
 	struct requests *requests;
 	struct metrics *metrics; // NULL: not served
+	struct web *web; // the same
+	char *web_token;
 	struct tsc_clock clock;
 };
 

@@ -6,30 +6,36 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 const char *http_status_line(int status)
 {
 	switch (status) {
 	case 200: return "200 OK";
 	case 400: return "400 Bad Request";
+	case 401: return "401 Unauthorized";
+	case 403: return "403 Forbidden";
 	case 404: return "404 Not Found";
 	case 405: return "405 Method Not Allowed";
 	case 431: return "431 Request Header Fields Too Large";
+	case 503: return "503 Service Unavailable";
+	case 504: return "504 Gateway Timeout";
 	case 505: return "505 HTTP Version Not Supported";
 	default: return "500 Internal Server Error";
 	}
 }
 
-static bool is(const char *at, size_t len, const char *word)
+bool http_text_is(struct http_text t, const char *word)
 {
-	return len == strlen(word) && memcmp(at, word, len) == 0;
+	return t.at != NULL && t.len == strlen(word) && memcmp(t.at, word, t.len) == 0;
 }
 
 // METHOD SP TARGET SP VERSION.
-static struct http_verdict judge_line(const char *line, size_t len, const char *path)
+static struct http_request parse_line(const char *line, size_t len)
 {
 	const char *target = memchr(line, ' ', len), *version = NULL, *query;
-	bool head = is(line, target != NULL ? (size_t)(target - line) : 0, "HEAD");
+	struct http_text method = {line, target != NULL ? (size_t)(target - line) : 0};
+	struct http_request q = {.head = http_text_is(method, "HEAD")};
 	size_t rest;
 
 	if (target != NULL) {
@@ -37,36 +43,174 @@ static struct http_verdict judge_line(const char *line, size_t len, const char *
 		version = memchr(target, ' ', len - (size_t)(target - line));
 	}
 	if (version == NULL || version == target || target - line < 2)
-		return (struct http_verdict){400, false};
+		return (struct http_request){.status = 400};
 	rest = len - (size_t)(version + 1 - line);
 	if (rest != strlen("HTTP/1.1") || memcmp(version + 1, "HTTP/", 5) != 0)
-		return (struct http_verdict){400, false};
+		return (struct http_request){.status = 400};
 	if (version[6] != '1')
-		return (struct http_verdict){505, false};
-	if (!head && !is(line, (size_t)(target - 1 - line), "GET"))
-		return (struct http_verdict){405, false};
-	// The target without its query is the path.
+		return (struct http_request){.status = 505};
+	if (!q.head && !http_text_is(method, "GET"))
+		return (struct http_request){.status = 405};
+	q.status = 200;
 	query = memchr(target, '?', (size_t)(version - target));
-	if (!is(target, (size_t)((query != NULL ? query : version) - target), path))
-		return (struct http_verdict){404, head};
-	return (struct http_verdict){200, head};
+	q.path = (struct http_text){target,
+				    (size_t)((query != NULL ? query : version) - target)};
+	if (query != NULL)
+		q.query = (struct http_text){query + 1, (size_t)(version - query - 1)};
+	return q;
 }
 
-struct http_verdict http_judge(const char *in, size_t len, const char *path)
+// The value of a header line, without the blanks around it; NULL: another header.
+static struct http_text header(const char *line, size_t len, const char *name)
 {
-	const char *end = memchr(in, '\n', len);
+	size_t n = strlen(name);
+	struct http_text v = {line + n + 1, len - n - 1};
+
+	if (len <= n || line[n] != ':' || strncasecmp(line, name, n) != 0)
+		return (struct http_text){NULL, 0};
+	while (v.len > 0 && (*v.at == ' ' || *v.at == '\t')) {
+		v.at++;
+		v.len--;
+	}
+	while (v.len > 0 && strchr(" \t\r", v.at[v.len - 1]) != NULL)
+		v.len--;
+	return v;
+}
+
+// Header lines from `at` on. Of two of one name the request has neither: status 400.
+static void parse_headers(struct http_request *q, const char *at, const char *end)
+{
+	while (at < end) {
+		const char *next = memchr(at, '\n', (size_t)(end - at));
+		size_t len = (size_t)((next != NULL ? next : end) - at);
+		struct http_text host = header(at, len, "Host"), origin = header(at, len, "Origin");
+
+		if ((host.at != NULL && q->host.at != NULL) ||
+		    (origin.at != NULL && q->origin.at != NULL))
+			q->status = 400;
+		if (host.at != NULL)
+			q->host = host;
+		if (origin.at != NULL)
+			q->origin = origin;
+		at += len + 1;
+	}
+}
+
+struct http_request http_parse(const char *in, size_t len)
+{
+	const char *end = memchr(in, '\n', len), *head_end;
+	struct http_request q;
 	size_t line;
 
 	// An empty line ends the head; a bare newline counts as its end too.
-	if (memmem(in, len, "\r\n\r\n", 4) == NULL && memmem(in, len, "\n\n", 2) == NULL)
-		return (struct http_verdict){len >= HTTP_REQUEST_MAX ? 431 : 0, false};
+	head_end = memmem(in, len, "\r\n\r\n", 4);
+	if (head_end == NULL)
+		head_end = memmem(in, len, "\n\n", 2);
+	if (head_end == NULL)
+		return (struct http_request){.status = len >= HTTP_REQUEST_MAX ? 431 : 0};
 	line = (size_t)(end - in);
 	if (line > 0 && in[line - 1] == '\r')
 		line--;
 	if (memchr(in, '\0', line) != NULL)
-		return (struct http_verdict){400, false};
-	return judge_line(in, line, path);
+		return (struct http_request){.status = 400};
+	q = parse_line(in, line);
+	if (q.status == 200)
+		parse_headers(&q, end + 1, head_end);
+	return q;
 }
+
+struct http_verdict http_verdict_of(const struct http_request *q, const char *path)
+{
+	bool found = q->status != 200 || http_text_is(q->path, path);
+
+	return (struct http_verdict){found ? q->status : 404, q->head};
+}
+
+// ---- queries
+
+static int hex(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static bool decode(const char *at, const char *end, char *out, size_t room)
+{
+	size_t n = 0;
+
+	for (; at < end; at++) {
+		int c = *at == '+' ? ' ' : (unsigned char)*at;
+
+		if (c == '%') {
+			if (end - at < 3 || hex(at[1]) < 0 || hex(at[2]) < 0)
+				return false;
+			c = hex(at[1]) * 16 + hex(at[2]);
+			at += 2;
+		}
+		if (c < ' ' || c == 0x7f || n + 1 >= room)
+			return false;
+		out[n++] = (char)c;
+	}
+	out[n] = '\0';
+	return true;
+}
+
+bool http_query(const struct http_request *q, const char *key, char *out, size_t room)
+{
+	const char *at = q->query.at, *end = at != NULL ? at + q->query.len : NULL;
+	size_t n = strlen(key);
+
+	while (at != NULL && at < end) {
+		const char *next = memchr(at, '&', (size_t)(end - at));
+		const char *stop = next != NULL ? next : end;
+
+		if ((size_t)(stop - at) > n && at[n] == '=' && memcmp(at, key, n) == 0)
+			return decode(at + n + 1, stop, out, room);
+		at = stop + 1;
+	}
+	return false;
+}
+
+// ---- requests that a page from elsewhere makes
+
+// "127.0.0.1:8080", "[::1]", "localhost:8080".
+static bool is_address(struct http_text host)
+{
+	char text[64];
+	size_t n;
+	struct in_addr in4;
+	struct in6_addr in6;
+
+	if (host.at == NULL || host.len >= sizeof(text))
+		return false;
+	memcpy(text, host.at, host.len);
+	text[host.len] = '\0';
+	if (text[0] == '[') {
+		n = strcspn(text, "]");
+		if (text[n] != ']')
+			return false;
+		text[n] = '\0';
+		return inet_pton(AF_INET6, text + 1, &in6) == 1;
+	}
+	text[strcspn(text, ":")] = '\0';
+	return strcasecmp(text, "localhost") == 0 || inet_pton(AF_INET, text, &in4) == 1;
+}
+
+bool http_is_foreign(const struct http_request *q)
+{
+	static const char scheme[] = "http://";
+	size_t n = strlen(scheme);
+
+	if (!is_address(q->host))
+		return true;
+	return q->origin.at != NULL &&
+	       (q->origin.len != n + q->host.len || memcmp(q->origin.at, scheme, n) != 0 ||
+		memcmp(q->origin.at + n, q->host.at, q->host.len) != 0);
+}
+
+// ---- where a server listens
 
 enum { HOST_LEN = 48 };
 
@@ -104,4 +248,14 @@ bool endpoint_parse(const char *text, struct endpoint *out)
 		return false;
 	*out = e;
 	return true;
+}
+
+bool endpoint_is_local(const struct endpoint *e)
+{
+	const struct sockaddr_in6 *in6 = (const void *)&e->addr;
+	const struct sockaddr_in *in4 = (const void *)&e->addr;
+
+	if (e->addr.ss_family == AF_INET6)
+		return IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
+	return ntohl(in4->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
 }

@@ -22,6 +22,18 @@ static bool take_metrics(const struct opt *row, char *text, void *opts)
 	return out->metrics_on;
 }
 
+static bool take_web(const struct opt *row, char *text, void *opts)
+{
+	struct options *out = opts;
+
+	(void)row;
+	out->web_on = endpoint_parse(text, &out->web);
+	if (!out->web_on)
+		fprintf(stderr, "weir: --web takes a port, or an address and a port such as "
+				"127.0.0.1:8080 or [::1]:8080, not \"%s\"\n", text);
+	return out->web_on;
+}
+
 static bool take_wait(const struct opt *row, char *text, void *opts)
 {
 	struct options *out = opts;
@@ -60,6 +72,11 @@ static const struct opt rows[] = {
 	 "before the start: wait this long for interfaces that do not exist yet", 0, take_wait},
 	{"metrics", 0, "[ADDR:]PORT", "serve metrics for Prometheus over HTTP (ADDR: 127.0.0.1)", 0,
 	 take_metrics},
+	{"web", 0, "[ADDR:]PORT", "serve a page that shows the switch live (ADDR: 127.0.0.1)", 0,
+	 take_web},
+	{"web-token", 0, "FILE",
+	 "the page wants the token in this file; without it --web takes no address beyond this "
+	 "machine", AT(web_token)},
 	{"selftest", 0, "PORT [PORT]",
 	 "report what one or two devices can do, such as xdp:eth1, and exit", 0, take_port},
 	{"json", 0, NULL, "print the balance at the end as JSON", AT(json)},
@@ -74,7 +91,8 @@ const struct opts weir_opts = {.program = "weir", .rows = rows,
 			       .n = sizeof(rows) / sizeof(rows[0]), .stops = true};
 
 const char options_usage[] = "weir -c FILE [--busy-poll] [--wait SECONDS] [--metrics [ADDR:]PORT] "
-			     "[--json] [--keep-privileges] [-- EAL arguments]\n"
+			     "[--web [ADDR:]PORT [--web-token FILE]] [--json] [--keep-privileges] "
+			     "[-- EAL arguments]\n"
 			     "weir --selftest PORT [PORT] [--json] [-- EAL arguments]";
 const char options_summary[] =
 	"Runs one switch as the policy file says, in the foreground, until SIGTERM or\n"
@@ -111,6 +129,13 @@ static bool enough(const struct options *o)
 		fputs("weir: --selftest needs no policy: give it or -c FILE\n", stderr);
 	else if (o->policy_path == NULL && o->n_ports == 0)
 		fputs("weir: no policy file; start it with: weir -c FILE\n", stderr);
+	else if (o->web_token != NULL && !o->web_on)
+		fputs("weir: --web-token is for --web [ADDR:]PORT\n", stderr);
+	else if (o->web_on && o->web_token == NULL && !endpoint_is_local(&o->web))
+		fprintf(stderr,
+			"weir: --web %s: others could see the switch; give a token, too: "
+			"openssl rand -hex 16 > token, and --web-token token\n",
+			o->web.text);
 	else
 		return true;
 	return false;

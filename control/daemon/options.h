@@ -20,6 +20,9 @@ struct options {
 	unsigned wait_s; // for devices that do not exist yet
 	bool metrics_on;
 	struct endpoint metrics; // where the page of metrics is served
+	bool web_on;
+	struct endpoint web; // where the page is served
+	const char *web_token; // file; NULL: none
 	const char *ports[OPTIONS_PORTS_MAX]; // to test in place of running a switch
 	int n_ports;
 	char **eal; // after `--`

@@ -17,8 +17,10 @@
 #include "control/lab/lab.h"
 #include "control/lab/measure.h"
 #include "control/lab/report.h"
-#include "control/lab/svg.h"
 #include "control/lab/traffic.h"
+#include "control/observe/columns.h"
+#include "control/observe/frames.h"
+#include "control/page/page.h"
 
 enum { BISECTIONS = 200, SWEEP_PER_DECADE = 400, SWEEP_DECADES = 6 };
 static const double smallest_p = 1e-9, lowest_hz = 1.0, longest_step_s = 1e-6;
@@ -553,28 +555,64 @@ static struct json_object *to_json(const struct fluid_job *j)
 	return o;
 }
 
-static void plot(const struct fluid_job *j, bool rates, FILE *out)
+static void put_numbers(const char *key, const double *v, uint64_t n, FILE *out)
 {
-	const struct svg_series series[] = {
-		{"packet run", j->packets.x, rates ? j->packets.rate : j->packets.queue,
-		 j->packets.n},
-		{"fluid model", j->fluid.x, rates ? j->fluid.rate : j->fluid.queue, j->fluid.n},
-	};
-	char title[TITLE];
+	fprintf(out, "\"%s\": [", key);
+	for (uint64_t i = 0; i < n; i++) {
+		fputs(i == 0 ? "" : ",", out);
+		frames_number(v[i], out);
+	}
+	fputc(']', out);
+}
 
-	snprintf(title, sizeof(title), "%s: %s", j->sc->name, j->name);
-	svg_write(&(struct svg_plot){.title = title,
-				     .x = {.what = "time", .unit = EXPR_TIME},
-				     .y = {.what = rates ? "rate of a flow" : "queue",
-					   .unit = rates ? EXPR_RATE : EXPR_BYTES},
-				     .series = series,
-				     .n_series = 2},
-		  out);
+static void put_line(const char *name, const struct curve *c, bool rates, FILE *out)
+{
+	fprintf(out, "{\"name\": \"%s\", ", name);
+	put_numbers("x", c->x, c->n, out);
+	fputs(", ", out);
+	put_numbers("y", rates ? c->rate : c->queue, c->n, out);
+	fputc('}', out);
+}
+
+static void put_plot(const struct fluid_job *j, bool rates, FILE *out)
+{
+	fputs("{\"title\": ", out);
+	columns_text(j->name, out);
+	fprintf(out,
+		", \"x\": {\"what\": \"time\", \"unit\": \"ns\"}, \"y\": {\"what\": \"%s\", "
+		"\"unit\": \"%s\"},\n\"series\": [",
+		rates ? "rate of a flow" : "queue", rates ? "bps" : "bytes");
+	put_line("packet run", &j->packets, rates, out);
+	fputs(",\n", out);
+	put_line("fluid model", &j->fluid, rates, out);
+	fputs("]}", out);
+}
+
+// The page: two plots. 0, -ENOMEM.
+static int put_page(const struct fluid_job *j, FILE *out)
+{
+	char *data = NULL;
+	size_t len;
+	FILE *f = open_memstream(&data, &len);
+
+	if (f == NULL)
+		return -ENOMEM;
+	fputs("{\"kind\": \"weir-plots\", \"title\": ", f);
+	columns_text(j->sc->name, f);
+	fputs(", \"plots\": [", f);
+	put_plot(j, false, f);
+	fputs(",\n", f);
+	put_plot(j, true, f);
+	fputs("]}\n", f);
+	fclose(f);
+	page_write(data, out);
+	free(data);
+	return 0;
 }
 
 static int publish(const struct fluid_job *j, const struct lab_args *a)
 {
-	static const char *const files[] = {"fluid.json", "queue.svg", "rate.svg"};
+	static const char *const files[] = {"fluid.json", "report.html"};
 	struct json_object *o = to_json(j);
 	const char *json = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY);
 	int err = 0;
@@ -585,18 +623,24 @@ static int publish(const struct fluid_job *j, const struct lab_args *a)
 		print_table(j);
 	for (unsigned i = 0; a->out != NULL && i < N(files) && err == 0; i++) {
 		FILE *out = report_create(a->out, files[i]);
+		int end;
 
-		if (out != NULL && i == 0)
+		if (out == NULL) {
+			err = -errno;
+			break;
+		}
+		if (i == 0)
 			fprintf(out, "%s\n", json);
-		else if (out != NULL)
-			plot(j, i == 2, out);
-		err = out == NULL ? -1 : report_finish(out);
+		else
+			err = put_page(j, out);
+		end = report_finish(out);
+		err = err != 0 ? err : end;
 	}
 	if (err != 0)
 		fprintf(stderr, "weir-lab fluid: %s: cannot write the report: %s\n", a->out,
 			strerror(-err));
 	else if (a->out != NULL)
-		report_say(a->out, "");
+		report_say(a->out, "report.html");
 	json_object_put(o);
 	return err != 0 ? LAB_FAILED : LAB_DONE;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run in files: JSON, CSV, HTML; and its verdict.
+// A run in files: JSON, CSV, a page; and its verdict.
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -13,7 +13,9 @@
 #include "control/config/rows.h"
 #include "control/lab/lab_capture.h"
 #include "control/lab/metric.h"
+#include "control/lab/report_page.h"
 #include "control/lab/report_rows.h"
+#include "control/lab/timeline.h"
 #include "control/observe/fact.h"
 #include "control/observe/observe.h"
 #include "dataplane/qos/shaper.h"
@@ -649,23 +651,7 @@ static struct json_object *report_json(const struct run *r)
 	return out;
 }
 
-// ---- report.html: one file without script or anything from elsewhere; well-formed as XML, too
-
-static const char style[] =
-	"body{font:14px/1.45 sans-serif;color:#222;max-width:1100px;margin:2em auto;padding:0 1em}"
-	"h1{font-size:22px}h2{font-size:16px;margin:1.6em 0 .4em}"
-	"table{border-collapse:collapse}td,th{padding:2px 10px;border-bottom:1px solid #ddd;"
-	"text-align:left;white-space:nowrap}td.n,th.n{text-align:right;font-variant-numeric:"
-	"tabular-nums}svg{max-width:100%;height:auto;margin:.6em "
-	"0}pre{background:#f6f6f6;padding:8px;"
-	"overflow:auto}";
-
-static int html_plot(void *arg, const char *file, const struct svg_plot *p)
-{
-	(void)file;
-	svg_write(p, arg);
-	return 0;
-}
+// ---- parts of the text
 
 char *report_part(const struct run *r, void (*part)(const struct run *r, FILE *out))
 {
@@ -680,39 +666,6 @@ char *report_part(const struct run *r, void (*part)(const struct run *r, FILE *o
 	return text;
 }
 
-static void html_text(const char *before, const char *text, const char *after, FILE *out)
-{
-	if (text == NULL)
-		return;
-	fputs(before, out);
-	svg_escape(text, out);
-	fputs(after, out);
-}
-
-static void html_part(const struct run *r, void (*part)(const struct run *r, FILE *out), FILE *out)
-{
-	char *text = report_part(r, part), *rest = text, *line;
-
-	fputs(text != NULL && *text != '\0' ? "<pre>" : "", out);
-	while (text != NULL && *text != '\0' && (line = strsep(&rest, "\n")) != NULL)
-		html_text("", line, rest != NULL ? "\n" : "</pre>\n", out);
-	free(text);
-}
-
-static void html_page(const struct run *r, FILE *out)
-{
-	html_text("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><title>",
-		  r->sc->name, "</title>\n", out);
-	fprintf(out, "<style>%s</style></head><body>\n", style);
-	html_text("<h1>", r->sc->name, "</h1>\n", out);
-	html_text("<p>", r->sc->description, "</p>\n", out);
-	html_part(r, report_head, out);
-	(void)report_plots(r, html_plot, out);
-	report_grids(r, grid_html, out);
-	html_part(r, report_foot, out);
-	fputs("</body></html>\n", out);
-}
-
 // ---- files
 
 void report_json_print(const struct run *r, FILE *out)
@@ -725,14 +678,32 @@ void report_json_print(const struct run *r, FILE *out)
 	json_object_put(o);
 }
 
-static int plot_file(void *arg, const char *file, const struct svg_plot *p)
+static void timeline_json(const struct run *r, FILE *out)
 {
-	FILE *out = report_create(arg, file);
+	timeline_print(r->timeline, out);
+}
+
+static int write_file(const struct run *r, const char *dir, const char *file,
+		      void (*fn)(const struct run *r, FILE *out))
+{
+	FILE *out = report_create(dir, file);
 
 	if (out == NULL)
 		return -errno;
-	svg_write(p, out);
+	fn(r, out);
 	return report_finish(out);
+}
+
+static int write_page(const struct run *r, const char *dir)
+{
+	FILE *out = report_create(dir, "report.html");
+	int err, end;
+
+	if (out == NULL)
+		return -errno;
+	err = report_page(r, out);
+	end = report_finish(out);
+	return err != 0 ? err : end;
 }
 
 int report_files(const struct run *r, const char *dir)
@@ -741,23 +712,12 @@ int report_files(const struct run *r, const char *dir)
 		const char *file;
 		void (*fn)(const struct run *r, FILE *out);
 	} files[] = {{"report.json", report_json_print},
+		     {"timeline.json", timeline_json},
 		     {"series.csv", csv_series},
-		     {"flows.csv", csv_flows},
-		     {"report.html", html_page}};
-	int err;
+		     {"flows.csv", csv_flows}};
+	int err = report_folder(dir);
 
-	err = report_folder(dir);
-	if (err != 0)
-		return err;
-	for (unsigned i = 0; i < N(files); i++) {
-		FILE *out = report_create(dir, files[i].file);
-
-		if (out == NULL)
-			return -errno;
-		files[i].fn(r, out);
-		err = report_finish(out);
-		if (err != 0)
-			return err;
-	}
-	return report_plots(r, plot_file, (void *)(uintptr_t)dir);
+	for (unsigned i = 0; i < N(files) && err == 0; i++)
+		err = write_file(r, dir, files[i].file, files[i].fn);
+	return err != 0 ? err : write_page(r, dir);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report of a run: a table for people, JSON for programs, and into --out a CSV of the
-// series, SVG plots and one self-contained HTML page. Everything but the table's speed line is the
-// same byte for byte whenever the scenario and the seed are. Control thread only; after
+// The report of a run: a table for people, JSON for programs, and into --out CSV, the numbers over
+// time, and a self-contained page that shows them (web/). Everything but the table's speed line is
+// the same byte for byte whenever the scenario and the seed are. Control thread only; after
 // measure_finish.
 #pragma once
 
@@ -15,6 +15,7 @@ struct run {
 	struct traffic *traffic;
 	struct measure *measure;
 	struct lab_capture *capture; // NULL: none
+	struct timeline *timeline; // NULL: no report is written
 	uint64_t end_ns; // virtual
 	bool broken_off; // by a signal
 	unsigned digits; // of figures in tables
@@ -28,8 +29,8 @@ bool report_passed(const struct run *r);
 bool report_idle(const struct run *r);
 void report_table(const struct run *r, FILE *out);
 void report_json_print(const struct run *r, FILE *out);
-// Writes report.json, series.csv, flows.csv, *.svg, report.html into dir (made if need be). 0,
-// -errno.
+// Writes report.json, timeline.json, series.csv, flows.csv and report.html into dir (made if need
+// be). 0, -errno.
 __attribute__((warn_unused_result)) int report_files(const struct run *r, const char *dir);
 
 // ---- files of a report in one folder, with the errors of writing them

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "control/config/terminal.h"
-#include "control/lab/svg.h"
+#include "control/observe/columns.h"
 
 enum {
 	MAX_CELL = 512,
@@ -218,42 +218,46 @@ void grid_print(const struct grid *g, FILE *out)
 		terminal_printf(out, "%s\n", g->note);
 }
 
-// ---- as HTML
+// ---- as JSON
 
-static void html_line(const struct grid *g, const int *widths, int row, FILE *out)
+static void json_row(const struct grid *g, const int *widths, int row, FILE *out)
 {
-	fputs("<tr>", out);
-	for (uint32_t c = 0; c < g->n_columns; c++) {
-		const char *text = row < 0 ? g->heads[c] : cell(g, (uint32_t)row, c);
-		char tag = row < 0 ? 'h' : 'd';
+	const char *between = "[";
 
+	for (uint32_t c = 0; c < g->n_columns; c++) {
 		if (widths[c] == 0)
 			continue;
-		fprintf(out, "<t%c%s%s>", tag, c < g->n_left ? "" : " class=\"n\"",
-			strcmp(text, "FAIL") == 0 ? " style=\"color:#c00;font-weight:bold\"" : "");
-		svg_escape(text, out);
-		fprintf(out, "</t%c>", tag);
+		fputs(between, out);
+		columns_text(row < 0 ? g->heads[c] : cell(g, (uint32_t)row, c), out);
+		between = ", ";
 	}
-	fputs("</tr>\n", out);
+	fputc(']', out);
 }
 
-void grid_html(const struct grid *g, FILE *out)
+void grid_json(const struct grid *g, FILE *out)
 {
 	int widths[GRID_COLUMNS];
+	uint32_t n_left = 0;
 
 	if (g->n_rows == 0)
 		return;
-	for (uint32_t c = 0; c < g->n_columns; c++)
+	for (uint32_t c = 0; c < g->n_columns; c++) {
 		widths[c] = width(g, c);
-	fputs("<h2>", out);
-	svg_escape(g->title, out);
-	fputs("</h2>\n<table>\n", out);
-	for (int r = -1; r < (int)g->n_rows; r++)
-		html_line(g, widths, r, out);
-	fputs("</table>\n", out);
+		n_left += c < g->n_left && widths[c] != 0;
+	}
+	fputs(ftell(out) == 0 ? "{\"title\": " : ",\n{\"title\": ", out);
+	columns_text(g->title, out);
+	fputs(", \"heads\": ", out);
+	json_row(g, widths, -1, out);
+	fprintf(out, ", \"n_left\": %u, \"rows\": [", n_left);
+	for (uint32_t r = 0; r < g->n_rows; r++) {
+		fputs(r == 0 ? "" : ",\n", out);
+		json_row(g, widths, (int)r, out);
+	}
+	fputs("], \"note\": ", out);
 	if (g->note == NULL)
-		return;
-	fputs("<p>", out);
-	svg_escape(g->note, out);
-	fputs("</p>\n", out);
+		fputs("null", out);
+	else
+		columns_text(g->note, out);
+	fputc('}', out);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small table of texts, for people: printed in columns or as HTML. Filled row by row; memory
-// comes from its arena. Decides nothing.
+// A small table of texts, for people: printed in columns, or as JSON for the page. Filled row by
+// row; memory comes from its arena. Decides nothing.
 #pragma once
 
 #include <stdint.h>
@@ -31,7 +31,8 @@ __attribute__((format(printf, 2, 3))) void grid_note(struct grid *g, const char 
 // Columns without anything in them are left out; a grid without rows prints nothing. On a terminal
 // that is too narrow the text has several blocks of columns, and the keys begin each block.
 void grid_print(const struct grid *g, FILE *out);
-void grid_html(const struct grid *g, FILE *out);
+// {"title", "heads", "n_left", "rows", "note"}, after a comma unless it comes first.
+void grid_json(const struct grid *g, FILE *out);
 typedef void grid_emit_fn(const struct grid *g, FILE *out);
 // Emits the grid and frees it. more: rows that were left out, which the note says.
 void grid_end(struct grid *g, grid_emit_fn *emit, FILE *out, uint32_t more);

@@ -4,7 +4,6 @@
 
 #include "control/lab/report.h"
 #include "control/lab/report_grid.h"
-#include "control/lab/svg.h"
 
 struct json_object;
 
@@ -39,7 +38,7 @@ uint64_t report_lossless_drops(const struct run *r);
 // "PASS", "FAIL", or "open" when the run ended before it could be said.
 const char *report_word(const struct measure_verdict *v);
 
-// ---- text and HTML
+// ---- text
 void report_put_count(struct grid *g, uint64_t n); // 0: an empty cell
 void report_head(const struct run *r, FILE *out); // what ran, and how far
 void report_foot(const struct run *r, FILE *out); // losses, balance, verdict
@@ -67,8 +66,3 @@ uint64_t report_wrong_cnps(const struct run *r);
 void report_cnps(const struct run *r, grid_emit_fn *emit, FILE *out);
 void report_cnps_line(const struct run *r, FILE *out); // of the foot, where any were sent
 void report_cnps_json(const struct run *r, struct json_object *out);
-
-// ---- plots
-// Calls emit with each plot of the run and the name of its file.
-typedef int report_plot_fn(void *arg, const char *file, const struct svg_plot *p);
-int report_plots(const struct run *r, report_plot_fn *emit, void *arg);

@@ -21,6 +21,7 @@
 #include "control/lab/lab_capture.h"
 #include "control/lab/measure.h"
 #include "control/lab/report.h"
+#include "control/lab/timeline.h"
 #include "control/lab/traffic.h"
 #include "control/stop.h"
 #include "dataplane/units.h"
@@ -110,6 +111,8 @@ static int loop(struct run *r, const struct lab_args *a)
 	while (err == 0 && t < duration && stop_requests() == 0 && !r->fabric->clock.stopped) {
 		t = duration - t > slice ? t + slice : duration;
 		err = fabric_run_until(r->fabric, t);
+		if (r->timeline != NULL)
+			timeline_look(r->timeline, t, false);
 		show_progress(&p, r);
 	}
 	if (p.on && p.shown_ns != 0)
@@ -180,10 +183,14 @@ static int play(struct run *r, const struct lab_args *a)
 			strerror(-err));
 		return LAB_FAILED;
 	}
+	if (err == 0 && a->out != NULL && (r->timeline = timeline_create(r)) == NULL)
+		err = -ENOMEM;
 	if (err == 0)
 		err = loop(r, a);
 	// The last events of the switches belong to the numbers.
 	fabric_look(r->fabric);
+	if (r->timeline != NULL)
+		timeline_look(r->timeline, r->end_ns, true);
 	if (err == 0)
 		err = measure_finish(r->measure, r->end_ns);
 	if (err == -ENOSPC)
@@ -220,6 +227,7 @@ static int lab_run_file(const struct lab_args *a, const char *file)
 		code = LAB_MISUSED;
 	if (code == LAB_DONE)
 		code = play(&r, a);
+	timeline_destroy(r.timeline);
 	measure_destroy(r.measure);
 	traffic_destroy(r.traffic);
 	fabric_destroy(r.fabric);

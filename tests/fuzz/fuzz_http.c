@@ -8,7 +8,7 @@
 //   input: operations: a verb, a client, and the bytes of the verb
 #include "tests/fuzz/fuzz.h"
 
-#include "control/daemon/http.h"
+#include "control/daemon/httpd.h"
 #include "control/daemon/metrics.h"
 #include "control/daemon/outlet.h"
 #include "control/observe/prometheus.h"
@@ -103,7 +103,7 @@ static const char *const requests[] = {
 // Only the timeout cuts an answer, or a client that waits for the place of a slow reader.
 static void judge(const struct client *c)
 {
-	bool late = run.now_ns - c->since_ns >= (uint64_t)METRICS_ANSWER_MS * MS_NS;
+	bool late = run.now_ns - c->since_ns >= (uint64_t)HTTPD_ANSWER_MS * MS_NS;
 	const char *text = c->text, *end = memmem(text, c->n, "\r\n\r\n", 4), *len_at;
 	size_t body, want, n = c->n;
 
@@ -264,7 +264,7 @@ static void end(void)
 	for (unsigned k = 0; k < CLIENTS; k++)
 		client_read(&run.clients[k]);
 	for (unsigned i = 0; i < MAX_OPS / (METRICS_MAX_CLIENTS / 2) + 2; i++)
-		step((uint64_t)METRICS_TIMEOUT_MS * MS_NS + 1);
+		step((uint64_t)HTTPD_TIMEOUT_MS * MS_NS + 1);
 	for (unsigned k = 0; k < CLIENTS; k++) {
 		FUZZ_CHECK(run.clients[k].conn == NULL || ended(&run.clients[k]));
 		client_close(&run.clients[k]);

@@ -281,12 +281,13 @@ faults:
         change = report["auto_ecn_changes"][0]
         use = f"{100 * change['features']['utilisation']:.0f}%"
         p99 = f"{change['features']['delay_p99_us']:.3g}us"
-        cells = re.findall("<t[dh][^>]*>([^<]*)<", page[page.index("auto ECN (kmin"):])
-        row = cells[cells.index("s1.p5.3"):]
+        data = json.loads(re.search('id="weir-data">(.*?)</script>', page, re.S).group(1))
+        row = next(t["rows"][0] for t in data["tables"] if t["title"].startswith("auto ECN (kmin"))
         self.assertEqual(code, 0)
         self.assertEqual((row[1], row[4], row[6]), ("60ms", use, p99))
         self.assertEqual(row[7], "the traffic is that of a row of the model: long-few")
-        self.assertTrue("kmin(s1.p5.3)" in page and "kmax(s1.p5.3)" in page)
+        self.assertTrue(any(e["time_ns"] == change["t_ns"] and "auto ECN at s1.p5" in e["text"]
+                            for e in data["events"]), data["events"])
         at = series[0].split(",").index
         first, last = series[1].split(","), series[-1].split(",")
         kmin, kmax = at("kmin(s1.p5.3) bytes"), at("kmax(s1.p5.3) bytes")

@@ -7,6 +7,7 @@ import csv
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import tempfile
 import xml.etree.ElementTree as xml
 
 TIMEOUT_S = 120
+DATA = re.compile(r'<script type="application/json" id="weir-data">(.*?)</script>', re.S)
 
 
 def must(ok, why):
@@ -78,18 +80,89 @@ def same_bytes(lab):
     return files
 
 
+def page_data(lab, *names):
+    """What the page of a run shows."""
+    page = read(lab.path(*names)).decode()
+    found = DATA.findall(page)
+    must(len(found) == 1 and '@WEIR_DATA@' not in page, 'the page has its data once')
+    return json.loads(found[0])
+
+
+def timeline_of(timeline):
+    """The value of each column at each frame."""
+    columns, values, frames = [tuple(c) for c in timeline['columns']], {}, []
+    must(len(set(columns)) == len(columns), 'a column is there twice')
+    for t, *changes in timeline['frames']:
+        must(not frames or t > frames[-1][0], 'the frames are not in order')
+        for i, v in zip(changes[::2], changes[1::2]):
+            values[columns[i]] = v
+        frames.append((t, dict(values)))
+    return frames
+
+
 def well_formed(lab, files):
-    must({'report.json', 'report.html', 'series.csv', 'flows.csv', 'fct.svg', 'slowdown.svg',
-          'series-rate.svg',
-          'series-bytes.svg', 'series-share.svg', 'series-time.svg'} <= set(files),
+    must(set(files) == {'report.json', 'report.html', 'timeline.json', 'series.csv', 'flows.csv'},
          f'files: {files}')
-    for f in files:
-        if f.endswith(('.svg', '.html')):
-            xml.fromstring(read(lab.path('a', f)).decode().replace('<!DOCTYPE html>', ''))
-    page = read(lab.path('a', 'report.html')).decode()
-    must(page.count('<svg') == sum(f.endswith('.svg') for f in files), 'the page lacks plots')
-    must('<script' not in page and 'href' not in page and 'src=' not in page,
-         'the page is not self-contained')
+    report = json.loads(read(lab.path('a', 'report.json')))
+    timeline = json.loads(read(lab.path('a', 'timeline.json')))
+    data = page_data(lab, 'a', 'report.html')
+    must(data['kind'] == 'weir-lab' and data['report'] == report, 'the page has another report')
+    must(data['timeline'] == timeline, 'the page has other numbers over time')
+    with open(lab.path('a', 'series.csv'), encoding='utf-8', newline='') as f:
+        rows = list(csv.reader(f))
+    series = data['series']
+    units = {'bps': ' bps', 'bytes': ' bytes', 'ns': ' ns'}
+    must([c['name'] + units.get(c['unit'], '') for c in series['columns']] == rows[0][1:],
+         f'columns of the series: {rows[0]}')
+    must([int(r[0]) for r in rows[1:]] == series['time_ns'], 'times of the series')
+    must([[None if v == '' else float(v) for v in r[1:]] for r in rows[1:]] ==
+         [list(v) for v in zip(*(c['values'] for c in series['columns']))], 'values of the series')
+    frames = timeline_of(timeline)
+    must(frames[-1][0] == report['end_ns'] and 100 <= len(frames) <= 1000, f'{len(frames)} frames')
+    check_last(report, frames[-1][1])
+    longest = max(v.get(('s1', 'queues', 'p3', 3, 'length_bytes'), 0) for _, v in frames)
+    most = next(q['max_bytes'] for q in report['switches'][0]['queues']
+                if (q['port'], q['queue']) == ('p3', 3))
+    must(0.9 * most < longest <= most, f'the longest queue: {longest}, and {most}')
+    switches = {n['name'] for n in data['topology']['nodes'] if n['kind'] == 'switch'}
+    must(switches == set(data['settings']) == {'s1'}, f'switches: {switches}')
+    must(['h1', None] in [end for k in data['topology']['links'] for end in (k['a'], k['b'])],
+         'h1 is on no link')
+    ecn = data['settings']['s1']['ecn']
+    must(any(r['kmin_bytes'] for r in ecn), f'no ECN thresholds: {ecn}')
+    for o in data['operations']['fct_ns']:
+        must(o['values'] == sorted(o['values']), 'times of operations are not sorted')
+
+
+def check_last(report, last):
+    """Counters of the last frame are those of the report."""
+    for sw in report['switches']:
+        for q in sw['queues']:
+            for fact in ('tx_bytes', 'ecn_marked', 'dropped_packets', 'length_bytes'):
+                got = last.get((sw['name'], 'queues', q['port'], q['queue'], fact), 0)
+                must(got == q[fact], f'{sw["name"]} {q["port"]}.{q["queue"]} {fact}: {got}')
+        for p in sw['pfc']:
+            for fact in ('rx_pause', 'tx_pause', 'rx_pause_duration_us'):
+                got = last.get((sw['name'], 'pfc', p['port'], p['class'], fact), 0)
+                must(got == p[fact], f'{sw["name"]} {p["port"]}.{p["class"]} {fact}: {got}')
+    for h in report['hosts']:
+        for fact in ('tx_bytes', 'goodput_bytes', 'cnps_received', 'ce_marked'):
+            must(last.get(('', 'hosts', h['name'], None, fact), 0) == h[fact],
+                 f'{h["name"]} {fact}')
+    for f in report['flows']:
+        must(last.get(('', 'flows', f['name'], None, 'bytes'), 0) == f['goodput_bytes'],
+             f'bytes of {f["name"]}')
+
+
+# The name of a scenario can end no element of the page, and is the same text in it.
+def hostile(lab):
+    title = '</script><img src=x onerror=alert(1)><!--'
+    text = lab.text.replace('scenario:', f'title: "{title}"\nscenario:', 1)
+    path = lab.write('hostile.yaml', text)
+    lab.run('run', '--quiet', '--set', 'expect=[]', '--out',
+            lab.path('h'), path)
+    must(page_data(lab, 'h', 'report.html')['title'] == title, 'the title is another one')
+    must(title not in read(lab.path('h', 'report.html')).decode(), 'the title is not escaped')
 
 
 def numbers_agree(lab):
@@ -220,8 +293,11 @@ def why(lab, root):
     line = next(x for x in p.stdout.split('\n') if x.startswith('storm '))
     must(cause['chain'] == 's1.p2.3 <- host h2 (storm since 50ms)' and cause['chain'] in line,
          f'the line: {line}')
-    page = read(lab.path('w', 'report.html')).decode()
-    must('s1.p2.3 &lt;- host h2' in page, 'the page does not say why')
+    events = page_data(lab, 'w', 'report.html')['events']
+    must(any('s1.p2.3 <- host h2' in e['text'] for e in events), f'events: {events}')
+    must([e['time_ns'] for e in events] == sorted(e['time_ns'] for e in events), 'their order')
+    must(sum('PFC storm at s1.p2, class 3: found' in e['text'] and e['severity'] == 'alarm'
+             for e in events) == 2, f'storms: {events}')
     healthy = json.loads(lab.run('run', '--json', '--quiet', lab.scenario).stdout)
     must(healthy['why'] == [] and healthy['storms'] == [], 'a healthy run has a cause')
 
@@ -230,6 +306,7 @@ def main(program, root):
     with tempfile.TemporaryDirectory() as folder:
         lab = Lab(os.path.abspath(program), os.path.abspath(root), folder)
         well_formed(lab, same_bytes(lab))
+        hostile(lab)
         numbers_agree(lab)
         verdicts(lab)
         partial(lab)

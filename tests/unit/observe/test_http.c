@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -10,6 +11,13 @@
 #include "control/daemon/http.h"
 
 #define END "\r\nHost: x\r\n\r\n"
+
+static struct http_verdict http_judge(const char *in, size_t len, const char *path)
+{
+	struct http_request q = http_parse(in, len);
+
+	return http_verdict_of(&q, path);
+}
 
 static void each_request_has_its_status(void **state)
 {
@@ -70,6 +78,76 @@ static void a_request_without_end_is_too_long_at_the_limit(void **state)
 	assert_int_equal(http_judge(in, sizeof(in), "/metrics").status, 400);
 }
 
+static bool is_foreign(const char *headers)
+{
+	char in[512];
+	struct http_request q;
+
+	snprintf(in, sizeof(in), "GET / HTTP/1.1\r\n%s\r\n", headers);
+	q = http_parse(in, strlen(in));
+	assert_int_equal(q.status, 200);
+	return http_is_foreign(&q);
+}
+
+static void requests_of_other_pages_are_foreign(void **state)
+{
+	static const char *const own[] = {
+		"Host: 127.0.0.1:8080\r\n",
+		"host:127.0.0.1\r\n",
+		"X: y\r\nHost: \t [::1]:8080 \r\n",
+		"Host: LOCALHOST:1\r\n",
+		"Host: 127.0.0.1:8080\r\nOrigin: http://127.0.0.1:8080\r\n",
+	};
+	static const char *const foreign[] = {
+		"",
+		"Host: \r\n",
+		"Host: evil.example\r\n",
+		"Host: 127.0.0.1.evil.example\r\n",
+		"Host: localhost.evil.example:80\r\n",
+		"Hosts: 127.0.0.1\r\n",
+		"X-Host: 127.0.0.1\r\n",
+		"Host: [::1\r\n",
+		"Host: 127.0.0.1:8080\r\nOrigin: null\r\n",
+		"Host: 127.0.0.1:8080\r\nOrigin: http://127.0.0.1:8081\r\n",
+		"Host: 127.0.0.1:8080\r\nOrigin: http://127.0.0.1:80800\r\n",
+		"Host: 127.0.0.1:8080\r\nOrigin: https://127.0.0.1:8080\r\n",
+		"Origin: http://127.0.0.1\r\nHost: localhost\r\n",
+	};
+	static const char twice[] = "GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil\r\n\r\n";
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (is_foreign(own[i]))
+			fail_msg("refused: %s", own[i]);
+	for (unsigned i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
+		if (!is_foreign(foreign[i]))
+			fail_msg("taken: %s", foreign[i]);
+	assert_int_equal(http_parse(twice, sizeof(twice) - 1).status, 400);
+}
+
+static void queries_are_decoded(void **state)
+{
+	static const char in[] = "GET /a?port=p%31&port=x&empty=&bad=%4&ctl=%0a&plus=a+b&x "
+				 "HTTP/1.1\r\n\r\n";
+	struct http_request q = http_parse(in, sizeof(in) - 1);
+	char out[8] = "";
+
+	(void)state;
+	assert_true(http_text_is(q.path, "/a"));
+	assert_true(http_query(&q, "port", out, sizeof(out)));
+	assert_string_equal(out, "p1");
+	assert_false(http_query(&q, "port", out, 2)); // no room for its end
+	assert_true(http_query(&q, "empty", out, sizeof(out)));
+	assert_string_equal(out, "");
+	assert_true(http_query(&q, "plus", out, sizeof(out)));
+	assert_string_equal(out, "a b");
+	assert_false(http_query(&q, "bad", out, sizeof(out)));
+	assert_false(http_query(&q, "ctl", out, sizeof(out)));
+	assert_false(http_query(&q, "x", out, sizeof(out)));
+	assert_false(http_query(&q, "por", out, sizeof(out)));
+	assert_false(http_query(&q, "ort", out, sizeof(out)));
+}
+
 // Every cut of a request and every byte of its line replaced: a verdict, never a crash, and never
 // 200 for another path.
 static void no_cut_and_no_changed_byte_is_another_path(void **state)
@@ -122,6 +200,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_request_has_its_status),
 		cmocka_unit_test(a_request_without_end_is_too_long_at_the_limit),
+		cmocka_unit_test(requests_of_other_pages_are_foreign),
+		cmocka_unit_test(queries_are_decoded),
 		cmocka_unit_test(no_cut_and_no_changed_byte_is_another_path),
 		cmocka_unit_test(a_port_alone_means_this_machine),
 	};

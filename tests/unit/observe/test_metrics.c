@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "control/daemon/http.h"
+#include "control/daemon/httpd.h"
 #include "control/daemon/metrics.h"
 #include "control/daemon/outlet.h"
 #include "control/observe/prometheus.h"
@@ -199,7 +199,7 @@ static void who_says_nothing_is_let_go_after_the_timeout(void **state)
 	int fd = dial(b);
 
 	assert_null(all(b, fd));
-	b->now_ns += (uint64_t)METRICS_TIMEOUT_MS * MS;
+	b->now_ns += (uint64_t)HTTPD_TIMEOUT_MS * MS;
 	assert_null(all(b, fd));
 	b->now_ns += 1;
 	assert_string_equal(all(b, fd), "");
@@ -236,7 +236,7 @@ static void who_does_not_read_is_let_go_after_the_timeout(void **state)
 	page_bytes = BIG_PAGE;
 	send_request(deaf);
 	steps(b, 20);
-	b->now_ns += (uint64_t)METRICS_TIMEOUT_MS * MS;
+	b->now_ns += (uint64_t)HTTPD_TIMEOUT_MS * MS;
 	step(b);
 	assert_false(closed(deaf));
 	step(b); // the kernel has room again
@@ -260,7 +260,7 @@ static void who_does_not_read_keeps_a_place_from_others_for_a_while(void **state
 	}
 	late = dial(b);
 	send_request(late);
-	b->now_ns += (uint64_t)(METRICS_ANSWER_MS - METRICS_MAX_CLIENTS) * MS - 1;
+	b->now_ns += (uint64_t)(HTTPD_ANSWER_MS - METRICS_MAX_CLIENTS) * MS - 1;
 	page_bytes = 0;
 	assert_null(all(b, late));
 	b->now_ns += 1;
@@ -279,12 +279,12 @@ static void the_oldest_incomplete_request_makes_room(void **state)
 	for (unsigned i = 0; i < STRANGERS; i++) {
 		stranger[i] = dial(b);
 		say(stranger[i], "GET /met", 8);
-		b->now_ns += (uint64_t)METRICS_REQUEST_MS * MS;
+		b->now_ns += (uint64_t)HTTPD_REQUEST_MS * MS;
 		step(b);
 	}
 	late = dial(b);
 	send_request(late);
-	b->now_ns += (uint64_t)METRICS_REQUEST_MS * MS;
+	b->now_ns += (uint64_t)HTTPD_REQUEST_MS * MS;
 	assert_non_null(strstr(all(b, late), "page 1\n"));
 	for (unsigned i = 0; i < STRANGERS; i++) {
 		assert_int_equal(closed(stranger[i]), i <= STRANGERS - METRICS_MAX_CLIENTS);
@@ -302,7 +302,7 @@ static void a_young_request_is_not_cut_off(void **state)
 	step(b);
 	for (unsigned i = 0; i < STRANGERS; i++)
 		stranger[i] = dial(b);
-	b->now_ns += (uint64_t)METRICS_REQUEST_MS * MS - 1;
+	b->now_ns += (uint64_t)HTTPD_REQUEST_MS * MS - 1;
 	steps(b, STRANGERS);
 	say(young, "rics HTTP/1.1\r\n\r\n", 17);
 	assert_non_null(strstr(all(b, young), "page 1\n"));
@@ -320,7 +320,7 @@ static void who_is_taken_has_two_turns_to_ask(void **state)
 	for (unsigned i = 0; i < STRANGERS; i++)
 		stranger[i] = dial(b);
 	step(b);
-	b->now_ns += (uint64_t)METRICS_REQUEST_MS * MS;
+	b->now_ns += (uint64_t)HTTPD_REQUEST_MS * MS;
 	send_request(late);
 	step(b);
 	assert_non_null(strstr(all(b, late), "page 1\n"));
