@@ -46,7 +46,7 @@ export class App {
     this.root = root;
     this.model = model;
     this.ask = ask;
-    this.time = model.live ? 0 : (model.endNs ?? 0);
+    this.time = model.live || model.sweep ? 0 : model.startTime;
     this.window = model.live ? 60e9 : Infinity;
     this.views = VIEWS.filter(
       ([, , , where]) => where === kindOf(model) || (where === 'both' && !model.sweep)

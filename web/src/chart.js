@@ -4,8 +4,8 @@
 //
 // A chart's spec:
 //   id, title, unit, xs, series: [{name, values, kind, hatch, colour, hidden, unit}]
-//   kind: 'line', 'step' (a value holds for the interval before it), 'limit' (a threshold: dashed,
-//   it holds from its moment on), 'mark' (a horizontal line; values is one number)
+//   kind: 'line', 'step' (a value holds for the interval before it), 'hold' (from its moment on),
+//   'limit' (a threshold: as hold, dashed), 'mark' (a horizontal line; values is one number)
 //   stacked: the series lie on each other; points: a dot at each sample
 //   lanes: [{name, shares, hatch, colour, text}]: strips above the plot, of the share of an interval
 //   xUnit (default ns), xLog, yMax, note, empty: a sentence in place of a plot without data
@@ -42,7 +42,10 @@ export class Group {
 
   setNow(t) {
     this.now = t;
-    for (const c of this.charts) c.u?.redraw(false, false);
+    for (const c of this.charts) {
+      c.u?.redraw(false, false);
+      if (c.u) c.values();
+    }
   }
 
   destroy() {
@@ -80,7 +83,7 @@ export class Chart {
     this.hoverX = null;
     this.hasFocus = false;
     group.charts.add(this);
-    this.watch = new ResizeObserver(() => this.resize());
+    this.watch = new ResizeObserver(() => requestAnimationFrame(() => this.resize()));
     this.watch.observe(this.plot);
     this.off = onTheme(() => this.rebuild());
   }
@@ -205,24 +208,23 @@ export class Chart {
         drag: { x: true, y: false, setScale: false },
       },
       scales: {
-        x: { time: false, auto: false, ...log },
+        x: { time: false, auto: false, range: (u, min, max) => [min, max], ...log },
         y: { auto: true, range: (u, lo, hi) => this.range(lo, hi) },
       },
       axes: [
         {
           ...axis,
-          size: spec.xLabel ? 42 : 28,
+          size: spec.xLabel ? 40 : 28,
           gap: 2,
+          labelGap: 0,
           space: 70,
           label: spec.xLabel,
           labelSize: 14,
           labelFont: FONT,
-          filter: spec.xLog
-            ? (u, splits) => splits.map((v) => (Math.abs(Math.log10(v) % 1) < 1e-9 ? v : null))
-            : undefined,
+          ...(spec.xLog ? { splits: (u, ax, min, max) => logSplits(min, max), filter: null } : {}),
           values: (u, splits) =>
             spec.xLog
-              ? splits.map((v) => (v === null ? '' : value(v, xUnit, 2)))
+              ? splits.map((v) => (labelled(v, splits) ? value(v, xUnit, 2) : ''))
               : ticks(splits, xUnit),
         },
         {
@@ -250,6 +252,7 @@ export class Chart {
 
   dashOf(i) {
     const x = this.spec.series[i];
+    if (this.spec.stacked && !x.kind) return [];
     if (x.dash !== undefined) return DASHES[x.dash];
     if (x.kind === 'limit') return DASHES[1];
     if (x.kind === 'mark') return DASHES[2];
@@ -260,7 +263,7 @@ export class Chart {
     const steps =
       x.kind === 'step'
         ? uPlot.paths.stepped({ align: -1 })
-        : x.kind === 'limit'
+        : x.kind === 'limit' || x.kind === 'hold'
           ? uPlot.paths.stepped({ align: 1 })
           : undefined;
     const thin = x.kind === 'limit' || x.kind === 'mark';
@@ -360,6 +363,7 @@ export class Chart {
       const x = u.valToPos(t, 'x', true);
       if (x >= bbox.left && x <= bbox.left + bbox.width) {
         ctx.strokeStyle = theme().text;
+        ctx.setLineDash([]);
         ctx.globalAlpha = 0.55;
         ctx.lineWidth = dpr;
         ctx.beginPath();
@@ -544,8 +548,12 @@ export class Chart {
   /** The values at the cursor, or the last ones, in the legend; with `tip` beside the cursor too. */
   values(tip = false) {
     const { xs } = this.spec;
-    const edge = Math.min(xs.length - 1, Math.max(0, lowerBound(xs, this.bounds()[1])));
-    const k = this.hoverX === null ? edge : nearest(xs, this.hoverX);
+    const { now } = this.group;
+    const still = now !== null && !this.spec.ownX ? now : this.bounds()[1];
+    const k = nearest(
+      xs,
+      this.hoverX ?? Math.min(this.bounds()[1], Math.max(this.bounds()[0], still))
+    );
     this.outputs?.forEach((out, i) => {
       out.textContent = value(this.raw(i, k), this.unitAt(i));
     });
@@ -662,6 +670,20 @@ export class Chart {
     if (focused >= 0) this.legend.children[focused]?.focus();
     this.show();
   }
+}
+
+/** 1, 2, ... 9 of each power of ten. */
+function logSplits(min, max) {
+  const out = [];
+  for (let p = 10 ** Math.floor(Math.log10(min)); p <= max && out.length < 200; p *= 10)
+    for (let d = 1; d < 10; d++) if (d * p >= min && d * p <= max) out.push(d * p);
+  return out;
+}
+
+/** Powers of ten have a label; where there are few of them, 2 and 5 as well. */
+function labelled(v, splits) {
+  const digit = Math.round(v / 10 ** Math.floor(Math.log10(v) + 1e-9));
+  return digit === 1 || (splits.length < 30 && (digit === 2 || digit === 5));
 }
 
 export const swatch = (stroke, dashes) =>

@@ -58,7 +58,7 @@ export class Fabric {
     this.svg.addEventListener('pointerleave', () => {
       this.tip.hidden = true;
     });
-    this.watch = new ResizeObserver(() => this.fit());
+    this.watch = new ResizeObserver(() => requestAnimationFrame(() => this.fit()));
     this.watch.observe(this.el);
   }
 
@@ -79,11 +79,12 @@ export class Fabric {
     const topology = model.topology;
     this.signature = this.sign(topology);
     const l = (this.layout = layout(topology, this.width));
-    this.svg.setAttribute('viewBox', `0 0 ${l.width} ${l.height}`);
+    this.svg.setAttribute('viewBox', `0 ${l.top} ${l.width} ${l.height - l.top}`);
     this.svg.setAttribute('width', l.width);
-    this.svg.setAttribute('height', l.height);
+    this.svg.setAttribute('height', l.height - l.top);
+    this.svg.classList.toggle('dense', l.dense);
     const labels = topology.links.length <= LABELS_MOST && !l.dense;
-    this.links = topology.links.map((link) => this.makeLink(link, labels));
+    this.links = topology.links.map((link, i) => this.makeLink(link, i, labels));
     this.nodeStates = new Map();
     const linkLayer = s(
       'g',
@@ -111,48 +112,7 @@ export class Fabric {
     return topology.nodes.map((n) => n.name + (n.label ?? '')).join() + topology.links.length;
   }
 
-  /** [x1, y1, x2, y2] and, of links between switches of one tier that are not neighbours, the
-   *  height of an arc. */
-  ends(link) {
-    const { nodes, order, tier } = this.layout;
-    const a = nodes.get(link.a[0]),
-      b = nodes.get(link.b[0]);
-    if (a.y === b.y) {
-      const near =
-        order.has(link.a[0]) && Math.abs(order.get(link.a[0]) - order.get(link.b[0])) === 1;
-      const right = b.x > a.x;
-      if (near)
-        return [a.x + (right ? a.w : -a.w) / 2, a.y, b.x - (right ? b.w : -b.w) / 2, b.y, 0];
-      return [
-        a.x,
-        a.y - a.h / 2,
-        b.x,
-        b.y - b.h / 2,
-        Math.min(70, 24 + Math.abs(b.x - a.x) * 0.09),
-      ];
-    }
-    const lowerIsA = a.y > b.y;
-    const low = lowerIsA ? a : b,
-      high = lowerIsA ? b : a;
-    // A switch's links leave its edge where they lead to.
-    const reach = (node, other) =>
-      node.x +
-      Math.max(
-        -node.w * 0.42,
-        Math.min(
-          node.w * 0.42,
-          (other.x - node.x) * (tier.get(link.a[0]) === 0 || tier.get(link.b[0]) === 0 ? 0.6 : 0.12)
-        )
-      );
-    const hi = [reach(high, low), high.y + high.h / 2],
-      lo = [
-        low.h && low.w > 60 && low.y < this.layout.height - 80 ? reach(low, high) : low.x,
-        low.y - low.h / 2,
-      ];
-    return lowerIsA ? [...lo, ...hi, 0] : [...hi, ...lo, 0];
-  }
-
-  makeLink(link, labels) {
+  makeLink(link, index, labels) {
     const host = this.layout.nodes.get(link.a[0])?.cell
       ? 0
       : this.layout.nodes.get(link.b[0])?.cell
@@ -165,7 +125,7 @@ export class Fabric {
       out.cell = host === 0 ? link.a[0] : link.b[0];
       return out; // drawn as the host's cell
     }
-    const [x1, y1, x2, y2, arc] = this.ends(link);
+    const [x1, y1, x2, y2, arc] = this.layout.ends[index];
     const len = Math.hypot(x2 - x1, y2 - y1) || 1;
     const gap = this.layout.dense ? 1.3 : 2.2;
     const [dx, dy] = [(-(y2 - y1) / len) * gap, ((x2 - x1) / len) * gap];
@@ -192,13 +152,14 @@ export class Fabric {
               'text',
               {
                 class: 'port-label',
-                x: ax + ((bx - ax) / len) * 13 + Math.abs(dy) * 2.2 + 3,
-                y: ay + ((by - ay) / len) * 15 + 3,
+                x: ax + ((bx - ax) / len) * 14 + 4,
+                y: ay + ((by - ay) / len) * 14 + (ay === by ? -5 : 3),
               },
               name
             );
-      if (this.isSwitch(link.a[0]) && !arc) out.el.append(mark(link.a[1], x1, y1, x2, y2) ?? '');
-      if (this.isSwitch(link.b[0]) && !arc) out.el.append(mark(link.b[1], x2, y2, x1, y1) ?? '');
+      const room = (name) => this.isSwitch(name) && !arc && this.layout.pitch(name) >= 22;
+      if (room(link.a[0])) out.el.append(mark(link.a[1], x1, y1, x2, y2) ?? '');
+      if (room(link.b[0])) out.el.append(mark(link.b[1], x2, y2, x1, y1) ?? '');
     }
     return out;
   }
@@ -220,8 +181,8 @@ export class Fabric {
       s('rect', { x: g.x, y: g.y, width: g.w, height: g.h, rx: 3, class: 'group-box' }),
       s(
         'text',
-        { x: mid, y: g.y + g.h + 12, class: 'group-label', 'text-length': null },
-        g.w > 8 * g.text.length * 0.72 ? g.text : g.hosts[0]
+        { x: mid, y: g.y + g.h + 12, class: 'group-label' },
+        g.w + 8 > 5.2 * g.text.length ? g.text : g.hosts[0]
       )
     );
   }
@@ -541,21 +502,4 @@ function describe(x, model) {
       )
     );
   });
-}
-
-/** How many directions of links are paused in each frame. */
-export function pausedDirections(model) {
-  const t = model.timeline;
-  const count = new Float64Array(t.length);
-  const linked = new Set();
-  for (const { a, b } of model.topology.links) {
-    const own = a[1] !== null ? a : b;
-    linked.add(`${own[0]}\n${own[1]}`);
-  }
-  t.columns.forEach((c, i) => {
-    if (c.list !== 'pfc' || !c.fact.endsWith('_pause_duration_us')) return;
-    if (linked.size && !linked.has(`${c.sw}\n${c.object}`)) return; // the other end counts
-    for (const f of c.frames) if (f > t.first) count[f - t.first]++;
-  });
-  return count;
 }

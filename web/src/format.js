@@ -98,7 +98,12 @@ export function ticks(splits, unit) {
   const most = Math.max(...splits.map((v) => Math.abs(v ?? 0)));
   const step = splits.length > 1 ? Math.abs(splits[1] - splits[0]) : most;
   const scaled = (size, suffix) => {
-    const decimals = Math.min(6, Math.max(0, -Math.floor(Math.log10(step / size || 1) + 1e-9)));
+    let decimals = 0;
+    while (
+      decimals < 6 &&
+      Math.abs((step / size) * 10 ** decimals - Math.round((step / size) * 10 ** decimals)) > 1e-6
+    )
+      decimals++;
     return splits.map((v) =>
       v === null ? '' : `${(v / size).toFixed(decimals).replace(/^-0$/, '0')}${suffix}`
     );
@@ -137,9 +142,15 @@ export function unitOf(key) {
   return ends.find(([end]) => key.endsWith(end))?.[1] ?? '';
 }
 
-/** The name of a key without its unit, as words. */
+/** The name of a key as words, without its unit where the values show it. */
 export const words = (key) =>
-  key.replace(/_(bytes|bps|ns|us|percent|pps)$/, '').replaceAll('_', ' ');
+  key
+    .replace(/^([rt]x)_bytes$/, '$1 bytes')
+    .replace(/^speed_bps$/, 'speed')
+    .replace(/_bps$/, ' rate')
+    .replace(/_pps$/, ' frames/s')
+    .replace(/_(bytes|ns|us|percent)$/, '')
+    .replaceAll('_', ' ');
 
 /** A cell of a table of rows: text and whether it is a number. */
 export function cell(key, v) {

@@ -2,18 +2,19 @@
 // Where the nodes of a fabric are drawn: hosts below, switches above by their distance from hosts.
 import { natural } from './dom.js';
 
-const TIER = 96,
+const TIER_LEAST = 92,
+  TIER_MOST = 132,
   TOP = 44,
   MARGIN = 14;
 const SWITCH_H = 38,
   SWITCH_MOST = 132,
   SWITCH_LEAST = 30;
-const HOST_LEAST = 27,
+const HOST_LEAST = 24,
   HOST_MOST = 74,
   HOST_H = 26;
 const CELL = 15,
-  CELL_LEAST = 10,
-  SLOT_LEAST = 46;
+  CELL_LEAST = 9,
+  SLOT_LEAST = 42;
 
 function neighbours(topology) {
   const next = new Map(topology.nodes.map((n) => [n.name, []]));
@@ -110,8 +111,10 @@ export function layout(topology, wanted) {
   if (loose.length) hostsOf.get(bottom[0]).push(...loose);
   const nodes = new Map();
   const groups = [];
-  const topY = TOP + (rows.length - 1) * TIER;
-  const hostY = topY + SWITCH_H / 2 + 66;
+  // Few switches in a wide drawing may stand further apart.
+  const gap = Math.max(TIER_LEAST, Math.min(TIER_MOST, wanted / 8));
+  const topY = TOP + (rows.length - 1) * gap;
+  const hostY = topY + SWITCH_H / 2 + gap * 0.62;
   const most = Math.max(...rows.map((r) => r.length));
   const single = hosts.length * HOST_LEAST + bottom.length * 8 <= wanted - 2 * MARGIN;
   const width = Math.max(wanted, most * (single ? SWITCH_LEAST + 6 : SLOT_LEAST) + 2 * MARGIN);
@@ -139,7 +142,7 @@ export function layout(topology, wanted) {
       nodes.set(sw, {
         x: x + span / 2,
         y: topY,
-        w: Math.min(SWITCH_MOST, Math.max(SWITCH_LEAST, span * 0.8)),
+        w: Math.min(Math.max(SWITCH_MOST, mine.length * 26), Math.max(SWITCH_LEAST, span * 0.8)),
         h: SWITCH_H,
       });
       x += span + 8;
@@ -209,20 +212,63 @@ export function layout(topology, wanted) {
     order.forEach(([n], k) =>
       nodes.set(n, {
         x: MARGIN + slot * (k + 0.5),
-        y: topY - (i + 1) * TIER,
+        y: topY - (i + 1) * gap,
         w: Math.min(SWITCH_MOST, Math.max(SWITCH_LEAST, slot * 0.7)),
         h: SWITCH_H,
       })
     );
   });
+  const order = new Map(bottom.map((n, i) => [n, i]));
+  const ends = endsOf(topology, nodes, order);
   return {
     width,
     height,
     nodes,
     groups,
-    tier,
     dense: topology.links.length > 120,
-    order: new Map(bottom.map((n, i) => [n, i])),
-    grouped: !single,
+    ends,
+    pitch: (name) => (nodes.get(name).w * 0.84) / Math.max(1, next.get(name).length / 2),
+    top: Math.min(16, ...ends.map((e) => Math.min(e[1], e[3]) - e[4] * 0.75 - 10)),
   };
+}
+
+/** Of each link [x1, y1, x2, y2, arc]. The links of a node leave its edge in the order of where they
+ *  lead to, so that they cross little. Switches of one tier that are not neighbours have an arc. */
+function endsOf(topology, nodes, order) {
+  const sides = new Map();
+  const ends = topology.links.map(() => [0, 0, 0, 0, 0]);
+  const attach = (link, end, from, to, side) => {
+    const key = `${topology.links[link][end ? 'b' : 'a'][0]} ${side}`;
+    if (!sides.has(key)) sides.set(key, { node: from, side, links: [] });
+    sides.get(key).links.push({ link, end, to });
+  };
+  topology.links.forEach((l, i) => {
+    const a = nodes.get(l.a[0]),
+      b = nodes.get(l.b[0]);
+    if (!a || !b) return;
+    if (a.y !== b.y) {
+      attach(i, 0, a, b, a.y > b.y ? -1 : 1);
+      attach(i, 1, b, a, a.y > b.y ? 1 : -1);
+      return;
+    }
+    const right = b.x > a.x ? 1 : -1;
+    const near = order.has(l.a[0]) && Math.abs(order.get(l.a[0]) - order.get(l.b[0])) === 1;
+    if (near) ends[i] = [a.x + (right * a.w) / 2, a.y, b.x - (right * b.w) / 2, b.y, 0];
+    else {
+      attach(i, 0, a, b, -1);
+      attach(i, 1, b, a, -1);
+      ends[i][4] = Math.min(70, 24 + Math.abs(b.x - a.x) * 0.09);
+    }
+  });
+  for (const { node, side, links } of sides.values()) {
+    links.sort((p, q) => p.to.x - q.to.x || p.link - q.link);
+    links.forEach(({ link, end, to }, k) => {
+      const room = node.w * 0.84;
+      const alone = Math.max(-room / 2, Math.min(room / 2, to.x - node.x));
+      const x = links.length === 1 ? alone : ((k + 0.5) / links.length - 0.5) * room;
+      ends[link][end * 2] = node.x + x;
+      ends[link][end * 2 + 1] = node.y + (side * node.h) / 2;
+    });
+  }
+  return ends;
 }

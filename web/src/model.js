@@ -84,6 +84,21 @@ class Model {
     );
   }
 
+  /** How many directions of links are paused in each frame. */
+  get pausedDirections() {
+    const t = this.timeline;
+    const count = new Float64Array(t.length);
+    const ends = new Set(); // of each link the end that counts
+    for (const { a, b } of this.topology.links)
+      ends.add((a[1] !== null ? a : b).slice(0, 2).join('\n'));
+    for (const c of t.columns) {
+      if (c.list !== 'pfc' || !c.fact.endsWith('_pause_duration_us')) continue;
+      if (ends.size && !ends.has(`${c.sw}\n${c.object}`)) continue;
+      for (const f of c.frames) if (f > t.first) count[f - t.first]++;
+    }
+    return count;
+  }
+
   /** The other end of a port: [node, port] or null. */
   peer(sw, port) {
     for (const { a, b } of this.topology.links) {
@@ -119,6 +134,13 @@ export class Lab extends Model {
 
   rows(sw, name) {
     return this.settings[sw]?.[name] ?? this.byName.get(sw)?.[name] ?? null;
+  }
+
+  /** The moment that is shown first: that with the most PAUSE, or the end. */
+  get startTime() {
+    const counts = this.pausedDirections;
+    const most = counts.reduce((a, b) => Math.max(a, b), 0);
+    return most ? this.timeline.times[counts.indexOf(most)] : this.endNs;
   }
 
   need() {}

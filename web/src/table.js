@@ -4,6 +4,7 @@ import { h, natural, replace } from './dom.js';
 import { cell, words } from './format.js';
 
 const MOST = 400; // rows shown at once
+const NONE = '–';
 
 /** A table of the run, whose cells are text. */
 export function textTable(t) {
@@ -66,10 +67,11 @@ export class RowTable {
       h('div', { class: 'panel-head' }, h('h3', {}, title), this.count, this.filter),
       this.body
     );
+    this.draw();
   }
 
   set(rows) {
-    if (rows === this.rows) return;
+    if (rows === this.rows && rows.length) return;
     this.rows = rows ?? [];
     this.draw();
   }
@@ -82,31 +84,20 @@ export class RowTable {
   }
 
   draw() {
-    const columns = this.columns();
-    const wanted = this.filter?.value.trim().toLowerCase() ?? '';
     const textOf = (c, r) => (c.cell ? c.cell(r) : cell(c.key, r[c.key]));
+    const wanted = this.filter?.value.trim().toLowerCase() ?? '';
+    let columns = this.columns();
     let rows = this.rows;
     if (wanted)
       rows = rows.filter((r) =>
         columns.some((c) => String(textOf(c, r)[0]).toLowerCase().includes(wanted))
       );
-    if (this.sort) {
-      const { key, down } = this.sort;
-      rows = [...rows].sort((a, b) => {
-        const x = a[key],
-          y = b[key];
-        const d =
-          typeof x === 'number' && typeof y === 'number'
-            ? x - y
-            : natural(String(x ?? ''), String(y ?? ''));
-        return down ? -d : d;
-      });
-    }
-    this.count.textContent = this.rows.length
-      ? wanted
+    if (this.sort) rows = sorted(rows, this.sort);
+    this.count.textContent = !this.rows.length
+      ? ''
+      : wanted
         ? `${rows.length} of ${this.rows.length}`
-        : `${this.rows.length}`
-      : '';
+        : `${this.rows.length}`;
     if (this.filter) this.filter.hidden = this.rows.length < 8;
     const kept = [this.body.scrollLeft, this.body.scrollTop];
     if (!this.rows.length) {
@@ -114,52 +105,42 @@ export class RowTable {
       return;
     }
     const shown = this.all ? rows : rows.slice(0, MOST);
-    const head = (c) => {
-      const active = this.sort?.key === c.key;
-      return h(
-        'th',
-        {
-          scope: 'col',
-          'aria-sort': active ? (this.sort.down ? 'descending' : 'ascending') : null,
-        },
-        h(
-          'button',
-          {
-            type: 'button',
-            'data-key': c.key,
-            title: c.key,
-            onclick: () => {
-              this.sort = {
-                key: c.key,
-                down: active ? !this.sort.down : typeof this.rows[0]?.[c.key] === 'number',
-              };
-              this.draw();
-              this.body.querySelector(`button[data-key="${CSS.escape(c.key)}"]`)?.focus();
-            },
-          },
-          c.head ?? words(c.key),
-          active ? (this.sort.down ? ' ▼' : ' ▲') : ''
-        )
-      );
-    };
+    const cells = shown.map((r) => columns.map((c) => textOf(c, r)));
+    const used = columns.map((c, i) => !shown.length || cells.some((row) => row[i][0] !== NONE));
+    const number = columns.map((c, i) => cells.some((row) => row[i][1]));
+    columns = columns.map((c, i) => ({ ...c, i })).filter((c) => used[c.i]);
     replace(
       this.body,
       h(
         'table',
         {},
-        h('thead', {}, h('tr', {}, columns.map(head))),
+        h(
+          'thead',
+          {},
+          h(
+            'tr',
+            {},
+            columns.map((c) => this.head(c, number[c.i]))
+          )
+        ),
         h(
           'tbody',
           {},
-          shown.map((r) =>
+          shown.map((r, n) =>
             h(
               'tr',
               {},
-              columns.map((c) => {
-                const [content, number] = textOf(c, r);
-                const full = typeof r[c.key] === 'number' ? `${c.key}: ${r[c.key]}` : null;
-                return h('td', { class: number ? 'n' : null, title: full }, content);
-              })
+              columns.map((c) =>
+                h(
+                  'td',
+                  {
+                    class: number[c.i] ? 'n' : null,
+                    title: typeof r[c.key] === 'number' ? `${c.key}: ${r[c.key]}` : null,
+                    'data-key': c.key,
+                  },
+                  cells[n][c.i][0]
+                )
+              )
             )
           )
         )
@@ -181,6 +162,42 @@ export class RowTable {
     );
     [this.body.scrollLeft, this.body.scrollTop] = kept;
   }
+
+  head(c, number) {
+    const active = this.sort?.key === c.key;
+    const sort = () => {
+      const down = active ? !this.sort.down : typeof this.rows[0]?.[c.key] === 'number';
+      this.sort = { key: c.key, down };
+      this.draw();
+      this.body.querySelector(`button[data-key="${CSS.escape(c.key)}"]`)?.focus();
+    };
+    return h(
+      'th',
+      {
+        scope: 'col',
+        class: number ? 'n' : null,
+        'aria-sort': active ? (this.sort.down ? 'descending' : 'ascending') : null,
+      },
+      h(
+        'button',
+        { type: 'button', 'data-key': c.key, title: c.key, onclick: sort },
+        c.head ?? words(c.key),
+        active ? (this.sort.down ? ' ▼' : ' ▲') : ''
+      )
+    );
+  }
+}
+
+function sorted(rows, { key, down }) {
+  return [...rows].sort((a, b) => {
+    const x = a[key],
+      y = b[key];
+    const d =
+      typeof x === 'number' && typeof y === 'number'
+        ? x - y
+        : natural(String(x ?? ''), String(y ?? ''));
+    return down ? -d : d;
+  });
 }
 
 /** An object as a list of its keys and values. */

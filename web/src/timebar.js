@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The time of a run: play, pause, a slider, and above the slider how much PAUSE there is when.
 import { h } from './dom.js';
-import { pausedDirections } from './fabric.js';
 import { time } from './format.js';
 import { hatch, onTheme, theme } from './theme.js';
 
@@ -100,7 +99,7 @@ export class TimeBar {
     const width = this.canvas.clientWidth,
       dpr = devicePixelRatio || 1;
     if (!width) return;
-    this.counts ??= pausedDirections(this.app.model);
+    this.counts ??= this.app.model.pausedDirections;
     this.canvas.width = width * dpr;
     this.canvas.height = 20 * dpr;
     const c = this.canvas.getContext('2d');
@@ -127,6 +126,6 @@ export class TimeBar {
     }
     c.fillStyle = theme().muted;
     c.font = `${9.5 * dpr}px system-ui, sans-serif`;
-    c.fillText(`PAUSE: up to ${most} at a time`, 2 * dpr, 8 * dpr);
+    if (width > 260) c.fillText(`PAUSE: up to ${most} at a time`, 2 * dpr, 8 * dpr);
   }
 }

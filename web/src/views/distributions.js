@@ -28,7 +28,7 @@ export function cdfSpec(id, title, unit, rows) {
         let n = 0;
         return {
           name: String(r.flow),
-          kind: 'limit',
+          kind: 'hold',
           dash: undefined,
           values: xs.map((x) => {
             while (n < sorted.length && sorted[n] <= x) n++;
@@ -63,7 +63,7 @@ export function histogramSpec(rows) {
       const bins = r.bins ?? [];
       return {
         name: String(r.queue),
-        kind: 'limit',
+        kind: 'hold',
         dash: Math.floor(i / 7) % 5,
         colour: i,
         values: xs.map((x) => {

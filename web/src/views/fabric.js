@@ -49,11 +49,8 @@ export function causesOf(model) {
 
 export function fabricView(app, [selected]) {
   const { model } = app;
-  let open = model.switches.includes(selected)
-    ? selected
-    : model.switches.length === 1
-      ? model.switches[0]
-      : null;
+  const first = model.live ? null : model.report.why?.[0]?.queues?.at(-1)?.switch;
+  let open = [selected, first, model.switches[0]].find((n) => model.switches.includes(n)) ?? null;
   const fabric = new Fabric(model, (kind, name, port) => {
     if (kind === 'switch') choose(name);
     else if (kind === 'link')
@@ -93,7 +90,7 @@ export function fabricView(app, [selected]) {
       { key: 'dropped', head: 'dropped' },
     ],
   });
-  let chosen = null,
+  let chosen = !model.live && model.report.why?.length ? 0 : null,
     shape = -1,
     cols = [];
 
@@ -264,7 +261,7 @@ export function fabricView(app, [selected]) {
     { class: 'stack' },
     h(
       'div',
-      { class: 'side' },
+      { class: model.topology.nodes.length > 80 ? 'stack' : 'side' },
       drawing,
       h('section', { class: 'panel' }, h('h3', {}, 'Why there is PAUSE'), causes)
     ),
@@ -275,6 +272,7 @@ export function fabricView(app, [selected]) {
     drawTable();
     drawCauses();
   };
+  if (chosen !== null) fabric.showChain(causesOf(model)[chosen].chain);
   return {
     el,
     needs: ['causes', 'lldp', 'pools'],

@@ -102,7 +102,13 @@ export function usersSpec(model, sw) {
     series: [
       ...top.map((e) => ({ name: e.name, values: add(e.columns) })),
       ...(rest.length
-        ? [{ name: `${rest.length} others`, values: add(rest.flatMap((e) => e.columns)) }]
+        ? [
+            {
+              name: `${rest.length} others`,
+              colour: 'muted',
+              values: add(rest.flatMap((e) => e.columns)),
+            },
+          ]
         : []),
     ],
   };

@@ -430,13 +430,16 @@ export function portView(app, [swArg, portArg, clsArg]) {
           .join(' · ')
       )
     );
-    const wide = ['rate', 'queue', 'group', 'marks', 'pfc', 'drops'].map((n) =>
-      charts.add(specs[n])
-    );
+    const names = ['rate', 'queue', 'group', 'marks', 'pfc', 'drops'];
+    const empty = names.filter((n) => !specs[n]().xs.length);
+    const wide = names.filter((n) => !empty.includes(n)).map((n) => charts.add(specs[n]));
+    const nothing = empty.length
+      ? h('p', { class: 'panel note' }, empty.map((n) => specs[n]().empty).join(' '))
+      : null;
     place.set(
       head,
       model.hasTimeline && model.timeline.length
-        ? h('div', { class: 'two' }, wide)
+        ? [h('div', { class: 'two' }, wide), nothing]
         : missing(
             model.live
               ? 'The switch has sent no frame yet.'

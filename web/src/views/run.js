@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run of the lab: its verdict, its expectations, its tables.
 import { h, put } from '../dom.js';
-import { short, time, value } from '../format.js';
+import { integer, time, value } from '../format.js';
 import { RowTable, textTable, verdict } from '../table.js';
 
 const tile = (label, text, bad) =>
@@ -53,11 +53,11 @@ export function runView(app) {
       ),
       tile('simulated', time(report.end_ns ?? 0)),
       tile('goodput of all flows', value(goodput, 'bps')),
-      tile('times that a switch paused a peer', short(pauses, 5)),
-      tile('frames marked (ECN)', short(marked, 5)),
+      tile('times that a switch paused a peer', integer(pauses)),
+      tile('frames marked (ECN)', integer(marked)),
       tile(
         'lossless frames dropped',
-        short(report.lossless_drops ?? 0, 5),
+        integer(report.lossless_drops ?? 0),
         report.lossless_drops > 0
       ),
       tile(
