@@ -47,7 +47,7 @@ export class App {
     this.model = model;
     this.ask = ask;
     this.time = model.live || model.sweep ? 0 : model.startTime;
-    this.window = model.live ? 60e9 : Infinity;
+    this.span = model.live ? 60e9 : Infinity;
     this.views = VIEWS.filter(
       ([, , , where]) => where === kindOf(model) || (where === 'both' && !model.sweep)
     );
@@ -97,7 +97,7 @@ export class App {
           {
             'aria-label': 'span of time',
             onchange: () => {
-              this.window = WINDOWS[windows.selectedIndex][0];
+              this.span = WINDOWS[windows.selectedIndex][0];
               this.view?.update?.('frame');
             },
           },
@@ -206,6 +206,11 @@ export class App {
     this.view = plotView(this, args[0], new URLSearchParams(location.hash.split('?')[1] ?? ''));
     replace(this.root, this.view.el);
     this.view.update?.('all');
+  }
+
+  /** The span of time that charts of a live switch show, in its time. */
+  get window() {
+    return this.span / (this.model.timeScale || 1);
   }
 
   // ---- time

@@ -199,7 +199,7 @@ export class Chart {
     return {
       width,
       height: this.outerHeight,
-      padding: [6 + this.laneHeight, 12, 0, 0],
+      padding: [6 + this.laneHeight, 24, 0, 0],
       legend: { show: false },
       cursor: {
         x: true,

@@ -219,7 +219,7 @@ export function layout(topology, wanted) {
     );
   });
   const order = new Map(bottom.map((n, i) => [n, i]));
-  const ends = endsOf(topology, nodes, order);
+  const { ends, pitch } = endsOf(topology, nodes, order);
   return {
     width,
     height,
@@ -227,7 +227,7 @@ export function layout(topology, wanted) {
     groups,
     dense: topology.links.length > 120,
     ends,
-    pitch: (name) => (nodes.get(name).w * 0.84) / Math.max(1, next.get(name).length / 2),
+    pitch: (name) => pitch.get(name) ?? 0,
     top: Math.min(16, ...ends.map((e) => Math.min(e[1], e[3]) - e[4] * 0.75 - 10)),
   };
 }
@@ -237,6 +237,7 @@ export function layout(topology, wanted) {
 function endsOf(topology, nodes, order) {
   const sides = new Map();
   const ends = topology.links.map(() => [0, 0, 0, 0, 0]);
+  const pitch = new Map(); // name of a node -> between its links
   const attach = (link, end, from, to, side) => {
     const key = `${topology.links[link][end ? 'b' : 'a'][0]} ${side}`;
     if (!sides.has(key)) sides.set(key, { node: from, side, links: [] });
@@ -260,7 +261,9 @@ function endsOf(topology, nodes, order) {
       ends[i][4] = Math.min(70, 24 + Math.abs(b.x - a.x) * 0.09);
     }
   });
-  for (const { node, side, links } of sides.values()) {
+  for (const [key, { node, side, links }] of sides) {
+    const name = key.slice(0, key.lastIndexOf(' '));
+    pitch.set(name, Math.min(pitch.get(name) ?? Infinity, (node.w * 0.84) / links.length));
     links.sort((p, q) => p.to.x - q.to.x || p.link - q.link);
     links.forEach(({ link, end, to }, k) => {
       const room = node.w * 0.84;
@@ -270,5 +273,5 @@ function endsOf(topology, nodes, order) {
       ends[link][end * 2 + 1] = node.y + (side * node.h) / 2;
     });
   }
-  return ends;
+  return { ends, pitch };
 }

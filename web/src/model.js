@@ -39,6 +39,9 @@ const SHOW = {
   hints: 'hints',
 };
 
+// How many rows the page asks for.
+const ASK = { cnps: { count: 200 }, flows: { limit: 500 } };
+
 const isObject = (v) => typeof v === 'object' && v !== null && !Array.isArray(v);
 const list = (v, what) => {
   if (v === undefined || v === null) return [];
@@ -258,7 +261,8 @@ export class Live extends Model {
   }
 
   async ask(what) {
-    const more = what === 'events' && this.lastSeq !== null ? { since: this.lastSeq } : {};
+    const more = { ...ASK[what] };
+    if (what === 'events' && this.lastSeq !== null) more.since = this.lastSeq;
     try {
       const answer = await fetch(this.query(`/show/${what}`, more), { cache: 'no-store' });
       const body = await answer.text();
@@ -273,7 +277,7 @@ export class Live extends Model {
   }
 
   addEvents(rows) {
-    for (const r of rows) {
+    for (const r of [...rows].sort((a, b) => a.seq - b.seq)) {
       if (this.lastSeq !== null && r.seq <= this.lastSeq) continue;
       this.events.push({ ...r, time_ns: r.t_ns });
       this.lastSeq = r.seq;

@@ -126,6 +126,12 @@ export class TimeBar {
     }
     c.fillStyle = theme().muted;
     c.font = `${9.5 * dpr}px system-ui, sans-serif`;
-    if (width > 260) c.fillText(`PAUSE: up to ${most} at a time`, 2 * dpr, 8 * dpr);
+    if (width > 260) {
+      const words = `PAUSE: up to ${most} at a time`;
+      c.lineWidth = 3 * dpr;
+      c.strokeStyle = theme().panel;
+      c.strokeText(words, 2 * dpr, 9 * dpr);
+      c.fillText(words, 2 * dpr, 9 * dpr);
+    }
   }
 }

@@ -7,6 +7,14 @@ import { chips } from './pieces.js';
 const SIGN = { alarm: '■ alarm', warning: '▲ warning', info: '· info' };
 const RANK = { info: 0, warning: 1, alarm: 2 };
 const MOST = 500;
+const SHOWN = new Set(['seq', 'time', 't_ns', 'time_ns', 'event', 'severity', 'text']);
+
+/** What an event carries beside its sentence: port=p2 class=3. */
+const details = (e) =>
+  Object.entries(e)
+    .filter(([k, v]) => !SHOWN.has(k) && v !== null && typeof v !== 'object')
+    .map(([k, v]) => `${k}=${v}`)
+    .join(' ');
 
 export function eventsView(app) {
   const { model } = app;
@@ -59,7 +67,11 @@ export function eventsView(app) {
                 'div',
                 { class: 'event' },
                 model.live
-                  ? h('span', { title: e.time ?? '' }, time(e.time_ns ?? 0, 6))
+                  ? h(
+                      'span',
+                      { title: `${e.time ?? ''}, ${time(e.time_ns ?? 0, 9)} of the switch` },
+                      String(e.time ?? '').slice(11, 23)
+                    )
                   : h(
                       'a',
                       { href: '#/fabric', onclick: () => app.setTime(e.time_ns) },
@@ -70,7 +82,13 @@ export function eventsView(app) {
                   { class: `sev-${RANK[e.severity] === undefined ? 'info' : e.severity}` },
                   SIGN[e.severity] ?? e.severity
                 ),
-                h('span', {}, e.event ? h('b', {}, `${e.event} `) : null, e.text)
+                h(
+                  'span',
+                  {},
+                  e.event ? h('b', {}, `${e.event} `) : null,
+                  e.text,
+                  h('small', {}, ` ${details(e)}`)
+                )
               )
             )
         : h(

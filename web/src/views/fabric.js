@@ -20,11 +20,11 @@ export function causesOf(model) {
       chain: { places: w.queues ?? [], host: w.host, reason: w.reason },
     }));
   return (model.rows(model.name, 'causes') ?? []).map((c) => {
-    const places = [...String(c.chain ?? '').matchAll(/(\S+?):(\d)/g)].map((m) => ({
-      switch: model.name,
-      port: m[1],
-      class: Number(m[2]),
-    }));
+    const chain = [c.chain ?? []].flat();
+    const places = chain
+      .map((x) => /^(.+):(\d)$/.exec(x))
+      .filter(Boolean)
+      .map((m) => ({ switch: model.name, port: m[1], class: Number(m[2]) }));
     const port = places.at(-1)?.port;
     return {
       text:
@@ -36,7 +36,7 @@ export function causesOf(model) {
       from: 0,
       to: c.now ? Infinity : 0,
       detail:
-        `chain ${c.chain}; it ends at: ${c.ends}` +
+        `chain ${chain.join(' <- ')}; it ends at: ${c.ends}` +
         (c.pause_us ? `; paused for ${value(c.pause_us, 'us')}` : ''),
       chain: {
         places: places.slice(1),

@@ -14,11 +14,29 @@ const LISTS = [
   ['vlan', 'VLANs'],
 ];
 
+/** A map such as DSCP to class: [0, 0, 3, 3] is "0-1 to 0, 2-3 to 3". */
+export function mapWords(list) {
+  const runs = [];
+  list.forEach((v, i) => {
+    const last = runs.at(-1);
+    if (last && last.v === v) last.to = i;
+    else runs.push({ v, from: i, to: i });
+  });
+  return runs.map((r) => `${r.from === r.to ? r.from : `${r.from}-${r.to}`} to ${r.v}`).join(', ');
+}
+
+const MAPS = ['dscp_to_class', 'pcp_to_class', 'class_to_queue', 'class_to_pg'];
+const withMaps = (r) => {
+  const out = { ...r };
+  for (const k of MAPS) if (Array.isArray(r[k])) out[k] = mapWords(r[k]);
+  return out;
+};
+
 /** Ports with the same settings share a row. */
 export function grouped(rows) {
   const by = new Map();
   for (const r of rows) {
-    const { port, ...rest } = r;
+    const { port, ...rest } = withMaps(r);
     const key = JSON.stringify(rest);
     if (!by.has(key)) by.set(key, { ports: [], rest });
     by.get(key).ports.push(port);

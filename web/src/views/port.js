@@ -78,7 +78,7 @@ function rateSpec(model, sw, port, cls) {
         name: 'received',
         values: t.rate(t.find(sw, 'ports', port, null, 'rx_bytes'), 8e9),
         kind: 'step',
-        dash: 1,
+        fill: ' ',
         colour: 1,
       },
       ...(speed

@@ -98,7 +98,7 @@ export function runView(app) {
   table.set(expectations);
   put(el, table.el);
   const shown = (data.tables ?? []).filter((t) => t?.title !== 'expectations');
-  if (data.tables) put(el, h('div', { class: 'stack' }, shown.map(textTable)));
+  if (data.tables) put(el, h('div', { class: 'two' }, shown.map(textTable)));
   else put(el, rawTables(report));
   if (data.text)
     put(

@@ -141,13 +141,7 @@ export function sweepSpec(data, c) {
 export function sweepView(app) {
   const { data } = app.model;
   if (!data.runs.length) return { el: missing('The sweep has no runs.') };
-  const charts = new Charts({
-    ...app,
-    model: app.model,
-    window: Infinity,
-    time: null,
-    showZoom: () => {},
-  });
+  const charts = new Charts({ model: app.model, window: Infinity, time: null, showZoom: () => {} });
   const map = slot('panel');
   let column = 0;
   const fixed = data.axes.map(() => 0);
