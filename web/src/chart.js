@@ -334,6 +334,7 @@ export class Chart {
       hi,
       Math.max(50, Math.round(u.bbox.width / devicePixelRatio))
     );
+    this.plot.dataset.range = `${min} ${max}`;
     u.batch(() => {
       u.setData(this.shown, false);
       u.setScale('x', { min, max });

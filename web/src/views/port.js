@@ -304,6 +304,8 @@ export function portView(app, [swArg, portArg, clsArg]) {
   const enc = encodeURIComponent;
   const at = ports.indexOf(port);
   const go = (p, c) => app.go(`#/port/${enc(sw)}/${enc(p)}${c === undefined ? '' : `/${c}`}`);
+  if (!ports.length && !model.live)
+    return { el: missing(`Nothing is known of the ports of ${sw}, and there is no timeline.`) };
   if (!ports.includes(port) && !model.live)
     return {
       el: missing(
