@@ -15,8 +15,8 @@ import threading
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-SUITES = ["unit", "wire", "threads", "lab", "smoke", "perf", "large"]
-GATE = ["unit", "wire", "threads", "lab", "smoke"]
+SUITES = ["unit", "wire", "threads", "lab", "web", "smoke", "perf", "large"]
+GATE = ["unit", "wire", "threads", "lab", "web", "smoke"]
 LIVE = {"smoke", "perf"}
 BEYOND = "long"  # the suite of tests that the gate leaves out
 PASSED = {"OK", "EXPECTEDFAIL"}

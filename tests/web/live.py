@@ -104,6 +104,8 @@ def main():
                     p.terminate()
             for p in [*hosts, switch]:
                 p.wait(20)
+            for n in ["s", *range(1, HOSTS + 1)]:
+                sh("ip", "netns", "del", f"web{n}")
             print(os.pread(out.fileno(), 1 << 20, 0).decode()[-2000:])
 
 

@@ -5,6 +5,8 @@ import { h, natural, replace, s } from '../dom.js';
 import { time, value } from '../format.js';
 import { RowTable } from '../table.js';
 
+const TABLE_MS = 250;
+
 const portLink = (sw, port) =>
   h('a', { href: `#/port/${encodeURIComponent(sw)}/${encodeURIComponent(port)}` }, port);
 
@@ -267,11 +269,20 @@ export function fabricView(app, [selected]) {
     ),
     table.el
   );
+  // A table of many rows costs more than the drawing; while time moves it follows four times a second.
+  let waiting = null;
+  const tableSoon = () => {
+    waiting ??= setTimeout(() => {
+      waiting = null;
+      drawTable();
+    }, TABLE_MS);
+  };
   const draw = () => {
     fabric.draw(app.frame());
-    drawTable();
+    tableSoon();
     drawCauses();
   };
+  drawTable();
   if (chosen !== null) fabric.showChain(causesOf(model)[chosen].chain);
   return {
     el,
@@ -279,6 +290,9 @@ export function fabricView(app, [selected]) {
     timed: true,
     tick: draw,
     update: draw,
-    destroy: () => fabric.destroy(),
+    destroy: () => {
+      clearTimeout(waiting);
+      fabric.destroy();
+    },
   };
 }
