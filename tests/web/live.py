@@ -5,8 +5,8 @@
 usage: live.py WEIR WEIRCTL WEIR_HOST PROGRAM [ARGUMENT...]
 
 Two senders overload a receiver, in slow motion. The program runs in the switch's namespace with the
-address of the page as its first argument. Needs root; exits 77 without, or without node and a browser.
-Run it inside scripts/contain. The exit status is that of the program.
+address of the page as its first argument. Needs root; exits 77 without, or without node and a
+browser. Run it inside scripts/contain. The exit status is that of the program.
 """
 import json
 import os
@@ -16,12 +16,15 @@ import sys
 import tempfile
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
 WEIR, WEIRCTL, WEIR_HOST = sys.argv[1:4]
 NAME, PORT, HOSTS, SCALE = "web", 8089, 3, 500
 POLICY = """\
-switch: {name: web, workers: 1, time_scale: 500, buffer: {size: 1MB, cell: 256B}, stall: {pause_after: off}}
+switch:
+  name: web
+  workers: 1
+  time_scale: 500
+  buffer: {size: 1MB, cell: 256B}
+  stall: {pause_after: off}
 ports:
   - {name: "p[1-3]", device: "xdp:ws[1-3]", speed: 40G, mtu: 1500, cable: 5m, profile: lab}
 profiles:
@@ -41,7 +44,7 @@ profiles:
 
 
 def sh(*cmd, check=True):
-    return subprocess.run(cmd, check=check, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
+    subprocess.run(cmd, check=check, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
 
 
 def inside(n):
@@ -53,17 +56,20 @@ def links():
         sh("ip", "netns", "add", f"web{n}")
     sh("ip", "-n", "webs", "link", "set", "lo", "up")
     for i in range(1, HOSTS + 1):
-        sh("ip", "link", "add", f"ws{i}", "netns", "webs", "type", "veth", "peer", "name", f"we{i}", "netns", f"web{i}")
+        sh("ip", "link", "add", f"ws{i}", "netns", "webs", "type", "veth",
+           "peer", "name", f"we{i}", "netns", f"web{i}")
         for n, dev in (("s", f"ws{i}"), (i, f"we{i}")):
             sh(*inside(n), "sysctl", "-qw", f"net.ipv6.conf.{dev}.disable_ipv6=1", check=False)
-            sh(*inside(n), "ethtool", "-K", dev, "tx", "off", "tso", "off", "gso", "off", "gro", "off", check=False)
+            sh(*inside(n), "ethtool", "-K", dev, "tx", "off", "tso", "off", "gso", "off",
+               "gro", "off", check=False)
             sh("ip", "-n", f"web{n}", "link", "set", dev, "up")
 
 
 def host(i, *args):
-    return subprocess.Popen([*inside(i), WEIR_HOST, "--device", f"xdp:we{i}", "--ip", f"10.0.0.{i}", "--speed", "40G",
-                             "--time-scale", str(SCALE), "--dscp", "26", *args],
-                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return subprocess.Popen(
+        [*inside(i), WEIR_HOST, "--device", f"xdp:we{i}", "--ip", f"10.0.0.{i}", "--speed", "40G",
+         "--time-scale", str(SCALE), "--dscp", "26", *args],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def wait_for(condition, what, seconds=30):
@@ -75,38 +81,53 @@ def wait_for(condition, what, seconds=30):
 
 
 def moved():
-    shown = subprocess.run([WEIRCTL, "-s", NAME, "show", "ports", "--json"], capture_output=True, text=True)
-    return shown.returncode == 0 and all(p["rx_packets"] > 100 for p in json.loads(shown.stdout)["ports"])
+    shown = subprocess.run([WEIRCTL, "-s", NAME, "show", "ports", "--json"], capture_output=True,
+                           text=True)
+    return shown.returncode == 0 and all(
+        port["rx_packets"] > 100 for port in json.loads(shown.stdout)["ports"])
+
+
+def printed(out):
+    return os.pread(out.fileno(), 1 << 20, 0).decode()
+
+
+def beside(policy, out):
+    """Runs the switch, its hosts and the program; the program's exit status."""
+    started = [subprocess.Popen([*inside("s"), WEIR, "-c", policy, "--web", str(PORT)],
+                                stdout=out, stderr=out)]
+    switch = started[0]
+    try:
+        wait_for(lambda: switch.poll() is not None or "\nready\n" in printed(out), "ready")
+        started.append(host(3, "--listen", "--cc", "dcqcn"))
+        time.sleep(0.5)  # until it listens
+        started += [host(i, "--to", "10.0.0.3", "--qps", "4", "--time", "600s") for i in (1, 2)]
+        wait_for(moved, "frames move")
+        program, *more = sys.argv[4:]
+        return subprocess.run(
+            [*inside("s"), "node", program, f"http://127.0.0.1:{PORT}/", *more],
+            env={**os.environ, "WEIRCTL": WEIRCTL, "SWITCH_PID": str(switch.pid)}).returncode
+    finally:
+        for p in reversed(started):
+            if p.poll() is None:
+                p.terminate()
+        for p in started:
+            p.wait(20)
+        print(printed(out)[-1000:])
 
 
 def main():
     if os.geteuid() != 0 or not shutil.which("node") or not os.path.exists("/usr/bin/chromium"):
-        print("needs root, node and /usr/bin/chromium (scripts/setup --browser)")
+        print("skipped: needs root, node and /usr/bin/chromium (scripts/setup --browser)")
         return 77
     links()
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as policy, tempfile.TemporaryFile("w+") as out:
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as policy, \
+            tempfile.TemporaryFile("w+") as out:
         policy.write(POLICY)
         policy.flush()
-        switch = subprocess.Popen([*inside("s"), WEIR, "-c", policy.name, "--web", str(PORT)], stdout=out, stderr=out)
-        hosts = []
-        try:
-            wait_for(lambda: switch.poll() is not None or
-                     os.pread(out.fileno(), 1 << 20, 0).decode().count("\nready\n"), "the switch is ready")
-            hosts.append(host(3, "--listen", "--cc", "dcqcn"))
-            time.sleep(0.5)
-            hosts += [host(i, "--to", "10.0.0.3", "--qps", "4", "--time", "600s") for i in (1, 2)]
-            wait_for(moved, "frames move")
-            return subprocess.run([*inside("s"), "node", *sys.argv[4:5], f"http://127.0.0.1:{PORT}/",
-                                   *sys.argv[5:]], env={**os.environ, "WEIRCTL": WEIRCTL, "SWITCH_PID": str(switch.pid)}).returncode
-        finally:
-            for p in [*hosts, switch]:
-                if p.poll() is None:
-                    p.terminate()
-            for p in [*hosts, switch]:
-                p.wait(20)
-            for n in ["s", *range(1, HOSTS + 1)]:
-                sh("ip", "netns", "del", f"web{n}")
-            print(os.pread(out.fileno(), 1 << 20, 0).decode()[-2000:])
+        status = beside(policy.name, out)
+    for n in ["s", *range(1, HOSTS + 1)]:
+        sh("ip", "netns", "del", f"web{n}")
+    return status
 
 
 if __name__ == "__main__":
