@@ -403,6 +403,7 @@ static const struct opt rows[] = {
 	{"rx-ring", 0, "N", "frames of the receive ring", NUMBER(rx_ring, COUNT, 64, 1 << 17, 0)},
 	{"busy", 0, NULL, "poll without ever sleeping", AT(busy)},
 	{"help", 0, NULL, "print this", AT(help)},
+	{"version", 0, NULL, "print the version", AT(version)},
 };
 // clang-format on
 
@@ -457,7 +458,7 @@ static int64_t model(const struct host_args *a, int64_t real_ns)
 
 static bool check(struct host_args *a)
 {
-	if (a->help)
+	if (a->help || a->version)
 		return true;
 	if (!check_role(a))
 		return false;

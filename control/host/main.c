@@ -162,6 +162,10 @@ int main(int argc, char **argv)
 	standard_fds_open();
 	if (!host_args_parse(argc, argv, &args))
 		return EXIT_MISUSED;
+	if (args.version) {
+		puts("weir-host " WEIR_VERSION);
+		return 0;
+	}
 	if (args.help) {
 		host_args_help(stdout);
 		return 0;

@@ -20,6 +20,7 @@
 #include "control/lab/expr.h"
 #include "control/lab/lab.h"
 #include "control/lab/scenario_int.h"
+#include "control/manual/schemas.h"
 #include "control/observe/fact.h"
 #include "dataplane/drop.h"
 #include "dataplane/event.h"
@@ -418,14 +419,24 @@ static void part_scenario_keys(FILE *out)
 	schema_print(&sc_host_schema, "hosts.NAME.", false, out);
 }
 
+static void part_exits(FILE *out)
+{
+	fputs("| program | exit status |\n| --- | --- |\n", out);
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
+		fprintf(out, "| `%s` | %.*s |\n", programs[i].name,
+			(int)strcspn(programs[i].exit, "."), programs[i].exit);
+}
+
 static const struct {
 	const char *file;
 	page_fn *fn; // NULL: its parts are generated
 } pages[] = {
+	{"automation.md", NULL},
 	{"configuration.md", NULL}, // weir-policy(5) reads it
 	{"counters.md", page_counters},
 	{"scenario-functions.md", expr_func_docs},
 	{"scenarios.md", NULL},
+	{"schemas/show.json", schemas_print},
 	{"man/weir.8", NULL},
 	{"man/weirctl.1", NULL},
 	{"man/weir-host.1", NULL},
@@ -440,6 +451,7 @@ static const struct {
 	{"keys", "policy", part_policy_keys},	 {"keys", "scenario", part_scenario_keys},
 	{"text", "policy", part_policy},	 {"telemetry", "weir", part_telemetry},
 	{"commands", "weirctl", part_ctl_commands}, {"commands", "weir-lab", part_lab_commands},
+	{"exits", "programs", part_exits},
 };
 
 static bool part(FILE *out, const char *name, const char *of)

@@ -207,7 +207,7 @@ class Result:
         self.balanced: bool = report["balanced"]
         self.end_ns: int = report["end_ns"]
         self.lossless_drops: int = report["lossless_drops"]
-        self.warnings: list[Row] = report["warnings"]
+        self.warnings: list[str] = report["warnings"]
         self.expectations = [_of(Expectation, r) for r in report["expectations"]]
         self.metrics = {r["metric"]: _of(Metric, r) for r in report["metrics"]}
         self.hosts = {r["name"]: _of(Host, r) for r in report["hosts"]}

@@ -60,3 +60,13 @@ def test_the_example_of_a_running_switch_runs(installed, weir_switch):
     assert done.returncode == 0, done.stderr
     assert re.fullmatch(r"p1 0\np2 0\np3 0\n\d+\.0\n(?s:.*)followed\n", done.stdout), done.stdout
     assert [e["event"] for e in weir_switch.events()].count("reload") == 1
+
+
+@pytest.mark.weir_switch(hosts=3, policy=str(ROOT / "conf/roce.yaml"))
+def test_the_example_of_the_schemas_runs(installed, weir_switch):
+    code, = examples("JSON")
+    code = code.replace('weir.Switch("sw1")',
+                        f'weir.Switch("sw1", directory="{os.path.dirname(weir_switch.path)}")')
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=installed,
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each exit status of docs/automation.md, caused on purpose; and where the sentence about it
+goes."""
+import os
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+
+from weir import live
+from weir.programs import IN_BUILD, find
+
+ROOT = os.environ["WEIR_ROOT"]
+POLICY = live.POLICY.format(hosts=2)
+CAUSED = set() # of (program, status)
+
+
+def ends(status, *command, says="", **keys):
+    done = subprocess.run([find(command[0]), *command[1:]], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=60, check=False, **keys)
+    assert done.returncode == status, (command, done.stdout + done.stderr)
+    assert re.search(says, done.stderr), (command, done.stderr)
+    assert status != 2 or done.stdout == "", (command, done.stdout)
+    CAUSED.add((command[0], status))
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(name, text):
+        (tmp_path / name).write_text(text)
+        return str(tmp_path / name)
+    return write
+
+
+def test_help_and_version_are_done_and_unknown_words_are_misused():
+    for program in IN_BUILD:
+        ends(0, program, "--help")
+        ends(0, program, "--version")
+        ends(2, program, "--no-such-option", says="no-such-option")
+
+
+def test_weir(write):
+    ends(2, "weir", says="no policy file")
+    ends(2, "weir", "-c", "no-such-file", says="no-such-file")
+    ends(2, "weir", "-c", write("bad.yaml", POLICY.replace("alpha", "alfa")),
+         says="bad.yaml:.*alpha")
+    ends(1, "weir", "-c", write("away.yaml", POLICY.replace("xdp:sw", "xdp:away")), says="away1")
+    with live.LiveSwitch() as switch:
+        switch.process.popen.terminate()
+        assert switch.process.wait(20) == 0
+        CAUSED.add(("weir", 0))
+
+
+@pytest.mark.weir_switch(hosts=2)
+def test_weirctl(weir_switch, write):
+    def ctl(status, *words, says=""):
+        done = weir_switch.weirctl(*words, check=False)
+        assert (done.returncode, status != 2 or done.stdout == "") == (status, True), (words, done)
+        assert re.search(says, done.stderr), (words, done.stderr)
+        CAUSED.add(("weirctl", status))
+
+    good, bad = write("good.yaml", POLICY), write("bad.yaml", POLICY.replace("alpha", "alfa"))
+    restart = write("restart.yaml", POLICY.replace("12MB", "13MB"))
+    ctl(0, "show", "ports")
+    for words in (["check", good], ["plan", good], ["diff", good], ["reload", good]):
+        ctl(0, *words)
+        ctl(2, *words[:1], bad, says="bad.yaml:.*alfa")
+    done = weir_switch.weirctl("reload", restart, check=False)
+    assert done.returncode == 2 and "buffer.size: changes only by a restart" in done.stderr
+    ctl(1, "show", "ports", "p9", says="no port named p9")
+    ctl(1, "capture", "p1", "/no/such/folder/file", says="/no/such/folder/file")
+    ctl(1, "confirm", says="no policy waits")
+    ctl(2, "show", "prts", says="did you mean ports")
+    ctl(2, "show", "ports", "--interval", "0", says="--interval")
+    ends(1, "weirctl", "-s", "none", "show", "ports", says="no switch named none is running")
+    ends(2, "weirctl", "resume", says="name it with -s", env={**os.environ, "WEIR_SWITCH": ""})
+
+
+@pytest.mark.weir_switch(hosts=2)
+def test_weir_host(weir_switch):
+    h1, h2 = weir_switch.hosts
+    ends(2, "weir-host", says="say what to do|--device")
+    alone = h1.endpoint("--to", h2.ip, "--count", "1", "--drain", "200ms", "--class", "3")
+    assert alone.wait(60) == 1, alone.said()
+    CAUSED.add(("weir-host", 1))
+    h2.endpoint("--listen").wait_line("ready")
+    sender = h1.endpoint("--to", h2.ip, "--count", "1", "--class", "3")
+    assert sender.wait(60) == 0, sender.said()
+    CAUSED.add(("weir-host", 0))
+
+
+def test_weir_lab(tmp_path):
+    ends(0, "weir-lab", "run", "first", "--quiet")
+    ends(1, "weir-lab", "run", "first", "--quiet", "--set", "expect=[xoffs == 9]")
+    ends(2, "weir-lab", "run", "first", "--quiet", "--set", "dration=1ms", says="duration")
+    ends(2, "weir-lab", "rn", "first", says="did you mean run")
+    run = subprocess.Popen([find("weir-lab"), "run", "clos-320", "--quiet"],
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(1)
+    run.send_signal(signal.SIGINT)
+    assert run.wait(60) == 1
+
+
+def test_each_status_of_the_page_was_caused():
+    with open(f"{ROOT}/docs/automation.md") as f:
+        part = re.search(r"(?s)begin exits(.*)<!-- end exits", f.read())[1]
+    rows = re.findall(r"(?m)^\| `(\S+)` \| (.*) \|$", part)
+    told = {(program, int(n)) for program, text in rows
+            for n in re.findall(r"(?:^|[,;] )(\d) ", text)}
+    assert len(told) == 12 and CAUSED == told
