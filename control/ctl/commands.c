@@ -141,6 +141,12 @@ static const struct command commands[] = {
 	{"metrics", cmd_metrics, 0, 0, "metrics",
 	 "Prints the page of metrics for Prometheus. All counts are since the start.\n"
 	 "`weir --metrics PORT` serves the same over HTTP.\n"},
+	{"support", cmd_support, 0, 1, "support [FILE]",
+	 "Collects one archive for a bug report: the policy, all shows as JSON and as\n"
+	 "tables, events, metrics, versions, the journal, and facts of the ports and the\n"
+	 "machine. FILE is by default weir-support-NAME-TIME.tar.gz. It also works if the\n"
+	 "switch does not answer, and prints what it collected and what not. Passwords are\n"
+	 "blanked. Names and addresses are not: look into the archive before you send it.\n"},
 	{"completion", cmd_completion, 1, 1, "completion bash",
 	 "Prints a script for completion in bash: of commands, kinds, options and ports.\n"
 	 "  source <(weirctl completion bash)\n"},

@@ -44,7 +44,7 @@ typedef int ctl_fn(const struct ctl *c, int argc, char **argv);
 
 ctl_fn cmd_show, cmd_watch, cmd_check, cmd_plan, cmd_set, cmd_clear, cmd_quiesce, cmd_request,
 	cmd_reload, cmd_rollback, cmd_capture, cmd_metrics, cmd_watchdog, cmd_flow, cmd_diff,
-	cmd_inof, cmd_completion;
+	cmd_inof, cmd_support, cmd_completion;
 
 // `usage` is one line per form, and the grammar of completion (control/opts.h).
 struct command {
