@@ -79,20 +79,25 @@ static const struct command commands[] = {
 	 "select a port, Enter opens the port, Esc goes back, s sorts, / filters, p\n"
 	 "pauses, + and - change the interval, h helps, q quits. With --plain, or without\n"
 	 "a terminal, it prints a block of lines per interval, until interrupted or N\n"
-	 "times. NO_COLOR turns colours off.\n"},
+	 "times. NO_COLOR turns colours off.\n",
+	 .page = "sight.md"},
 	{"top", cmd_watch, 0, 1, "top [PORT] [--interval SECONDS] [--count N] [--plain]",
-	 "The same as watch.\n"},
+	 "The same as watch.\n",
+	 .page = "sight.md"},
 	{"check", cmd_check, 1, 1, "check FILE [--strict] [--json]",
 	 "Checks a policy file: all mistakes in one pass, exit 2 if there are any.\n"
 	 "Warnings name keys that load but cannot have their effect; with --strict they\n"
 	 "are mistakes too. --json gives each message as file, line, column, key,\n"
-	 "severity, text and hint. Needs no daemon.\n"},
+	 "severity, text and hint. Needs no daemon.\n",
+	 .page = "configuration.md"},
 	{"plan", cmd_plan, 1, 1, "plan FILE [--json]",
 	 "Prints every number that follows from a policy file.\n"
-	 "Needs no daemon and opens no device.\n"},
+	 "Needs no daemon and opens no device.\n",
+	 .page = "configuration.md"},
 	{"diff", cmd_diff, 1, 1, "diff FILE [--wide] [--json]",
 	 "Compares the policy that runs with a policy file: prints each key that differs,\n"
-	 "with both values. It does not change the switch.\n"},
+	 "with both values. It does not change the switch.\n",
+	 .page = "reload.md"},
 	{"reload", cmd_reload, 0, 1, "reload [FILE] [--check] [--confirm-within TIME] [--json]",
 	 "Puts a policy file into force. Without FILE the switch reads the file that runs\n"
 	 "again. All of it or nothing: mistakes, and keys that only a restart can change,\n"
@@ -101,11 +106,13 @@ static const struct command commands[] = {
 	 "changed. With --check nothing changes: it prints whether the switch would take\n"
 	 "the file, and what would change. With --confirm-within 60s the policy before\n"
 	 "comes back after 60 s without a confirm; until then another reload is refused.\n",
-	 .writes = true},
+	 .writes = true, .page = "reload.md"},
 	{"confirm", cmd_request, 0, 0, "confirm",
-	 "Keeps the policy that `reload --confirm-within` put into force.\n", .writes = true},
+	 "Keeps the policy that `reload --confirm-within` put into force.\n", .writes = true,
+	 .page = "reload.md"},
 	{"rollback", cmd_rollback, 0, 0, "rollback [--json]",
-	 "Puts the policy from before `reload --confirm-within` back.\n", .writes = true},
+	 "Puts the policy from before `reload --confirm-within` back.\n", .writes = true,
+	 .page = "reload.md"},
 	{"set", cmd_set, 4, 5, "set port PORT tx on|off\nset queue PORT QUEUE tx on|off",
 	 "Stops or starts sending of data; queues keep filling.\n"
 	 "It returns once no more data leaves.\n", .writes = true},
@@ -114,39 +121,42 @@ static const struct command commands[] = {
 	 "recover ends a storm, or the action after too many storms, at once: the class\n"
 	 "obeys and sends PFC again, and a port that was taken down comes up. While\n"
 	 "drop-all is on, the switch discards all lossless classes of all ports, and they\n"
-	 "neither obey nor send PFC.\n", .writes = true},
+	 "neither obey nor send PFC.\n", .writes = true, .page = "storms.md"},
 	{"flow", cmd_flow, 4, 5, "flow add FROM TO QP SENDER_QP\nflow del FROM TO QP",
 	 "Sets or deletes the sender's queue pair of a flow.\n"
 	 "add sets the queue pair of the sender (address FROM) for the flow to queue pair\n"
 	 "QP of TO. The switch keeps this pair until del. del deletes the pair, however\n"
 	 "the switch found it. Numbers as 18 or 0x12: `show flows` has addresses and QP.\n",
-	 .writes = true},
+	 .writes = true, .page = "ipcc.md"},
 	{"inof", cmd_inof, 3, ANY,
 	 "inof zone add ZONE MEMBER...\ninof zone remove ZONE [MEMBER...]",
 	 "Changes a zone of NVMe-oF hosts of the running switch.\n"
 	 "add makes the zone if there is none. remove removes members, without MEMBER the\n"
 	 "zone. MEMBER is an address, a prefix, a range\n"
 	 "(10.0.0.1-10.0.0.9), an NQN with * for any characters, or a port. The zone lasts\n"
-	 "until weir ends; zones of the policy change in its file.\n", .writes = true},
+	 "until weir ends; zones of the policy change in its file.\n", .writes = true,
+	 .page = "inof.md"},
 	{"clear", cmd_clear, 1, 1, "clear watermarks|counters",
 	 "Restarts the watermarks, or lets all counters count from here. The longest\n"
 	 "pauses of `show pfc` are watermarks. Either restarts the longest times of\n"
-	 "`show latency`.\n", .writes = true},
+	 "`show latency`.\n", .writes = true, .page = "counters.md"},
 	{"quiesce", cmd_quiesce, 0, 0, "quiesce [--hold] [--json]",
 	 "Stops admission and prints the balance of a switch at rest. The command waits up\n"
 	 "to 2 s for the rest, and also prints what is still queued. Admission goes on\n"
-	 "afterwards, with --hold only after `resume`.\n", .writes = true},
+	 "afterwards, with --hold only after `resume`.\n", .writes = true, .page = "counters.md"},
 	{"resume", cmd_request, 0, 0, "resume", "Admits frames again after `quiesce --hold`.\n",
-	 .writes = true},
+	 .writes = true, .page = "counters.md"},
 	{"metrics", cmd_metrics, 0, 0, "metrics",
 	 "Prints the page of metrics for Prometheus. All counts are since the start.\n"
-	 "`weir --metrics PORT` serves the same over HTTP.\n"},
+	 "`weir --metrics PORT` serves the same over HTTP.\n",
+	 .page = "counters.md"},
 	{"support", cmd_support, 0, 1, "support [FILE]",
 	 "Collects one archive for a bug report: the policy, all shows as JSON and as\n"
 	 "tables, events, metrics, versions, the journal, and facts of the ports and the\n"
 	 "machine. FILE is by default weir-support-NAME-TIME.tar.gz. It also works if the\n"
 	 "switch does not answer, and prints what it collected and what not. Passwords are\n"
-	 "blanked. Names and addresses are not: look into the archive before you send it.\n"},
+	 "blanked. Names and addresses are not: look into the archive before you send it.\n",
+	 .page = "automation.md"},
 	{"completion", cmd_completion, 1, 1, "completion bash",
 	 "Prints a script for completion in bash: of commands, kinds, options and ports.\n"
 	 "  source <(weirctl completion bash)\n"},
@@ -156,7 +166,8 @@ static const struct command commands[] = {
 	 "Writes what a port receives, sends and drops to a pcapng file. The capture goes\n"
 	 "on until interrupted; FILE - is standard output. Comments have class, queue,\n"
 	 "mark and reason of drop. With --last only the last N frames are written, when\n"
-	 "the capture ends.\n"},
+	 "the capture ends.\n",
+	 .page = "capture.md"},
 };
 
 // A whole number above 0.

@@ -55,6 +55,7 @@ struct command {
 	const char *help; // whole sentences, lines of at most 80 columns
 	void (*more)(FILE *out); // NULL, or a list that goes on after the help
 	bool writes; // changes the switch
+	const char *page; // of docs/: about it and its errors; NULL: none
 };
 
 struct command_table {
@@ -81,3 +82,5 @@ int misused_words(const struct ctl *c);
 
 // Adds the kinds of `show` to its help.
 void show_help(FILE *out);
+// The page about a kind, which may be wrong or the first of two words.
+const char *show_page(const char *what);

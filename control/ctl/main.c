@@ -44,6 +44,23 @@ static const char *name_at(const void *commands, unsigned i)
 	return ((const struct command_table *)commands)->rows[i].name;
 }
 
+// The last line of an error. If no switch answers, the line before says what to do.
+static int with_page(const struct ctl *c, int status, const char *what)
+{
+	const char *page = c->command->fn == cmd_show ? show_page(what) : c->command->page;
+	struct client client;
+
+	if (status == CTL_DONE || page == NULL)
+		return status;
+	if (status == CTL_FAILED) {
+		if (client_connect(c->name != NULL ? c->name : "weir", &client) != 0)
+			return status;
+		client_close(&client);
+	}
+	fprintf(stderr, "More about it: docs/%s\n", page);
+	return status;
+}
+
 // A user at a terminal sees which switch is meant. A script must name the switch.
 static int call(struct ctl *c, int argc, char **argv)
 {
@@ -63,7 +80,7 @@ static int call(struct ctl *c, int argc, char **argv)
 		return misused("%s takes no \"%s\"", cmd->name, argv[0]);
 	if (argc < cmd->least || argc > cmd->most)
 		return misused_words(c);
-	return cmd->fn(c, argc, argv);
+	return with_page(c, cmd->fn(c, argc, argv), argc > 0 ? argv[0] : "");
 }
 
 static int run(struct ctl *c, int argc, char **argv)

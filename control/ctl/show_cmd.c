@@ -30,6 +30,48 @@ void show_help(FILE *out)
 	}
 }
 
+// Whether `what` is the kind, or its first word.
+static bool begins_kind(const char *kind, const char *what)
+{
+	size_t len = strlen(what);
+
+	return strncmp(kind, what, len) == 0 && (kind[len] == '\0' || kind[len] == '-');
+}
+
+const char *show_page(const char *what)
+{
+	static const struct {
+		unsigned list; // of facts, names the kind
+		const char *page;
+	} pages[] = {
+		{FACTS_CNPS, "ipcc.md"},
+		{FACTS_DCBX, "dcbx.md"},
+		{FACTS_DROPS, "counters.md"},
+		{FACTS_ECN, "sight.md"},
+		{FACTS_ECN_AUTO, "auto-ecn.md"},
+		{FACTS_EVENTS, "counters.md"},
+		{FACTS_FLOWS, "ipcc.md"},
+		{FACTS_GUARD, "storms.md"},
+		{FACTS_INOF_HOSTS, "inof.md"},
+		{FACTS_INOF_LOG, "inof.md"},
+		{FACTS_INOF_PEERS, "inof.md"},
+		{FACTS_INOF_PORTS, "inof.md"},
+		{FACTS_INOF_ZONES, "inof.md"},
+		{FACTS_IPCC, "ipcc.md"},
+		{FACTS_LINUX_TAPS, "linux.md"},
+		{FACTS_LLDP, "dcbx.md"},
+		{FACTS_NEIGHBOURS, "routing.md"},
+		{FACTS_ROUTES, "routing.md"},
+		{FACTS_VNIS, "vxlan.md"},
+		{FACTS_WATCHDOG, "storms.md"},
+	};
+
+	for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++)
+		if (begins_kind(fact_lists[pages[i].list].what, what))
+			return pages[i].page;
+	return "sight.md";
+}
+
 const char *show_kinds(char text[SHOW_KINDS_LEN])
 {
 	const char *help, *what;

@@ -74,7 +74,10 @@ def test_weirctl(weir_switch, write):
     ctl(1, "confirm", says="no policy waits")
     ctl(2, "show", "prts", says="did you mean ports")
     ctl(2, "show", "ports", "--interval", "0", says="--interval")
-    ends(1, "weirctl", "-s", "none", "show", "ports", says="no switch named none is running")
+    ctl(1, "watchdog", "recover", "p1", "0", says=r"is lossy;.*\nMore about it: docs/storms.md$")
+    ctl(2, "show", "inof", "zones", "--why", says=r"\nMore about it: docs/inof.md$")
+    ends(1, "weirctl", "-s", "none", "show", "ports",
+         says=r"no switch named none is running .*-c FILE$")
     ends(2, "weirctl", "resume", says="name it with -s", env={**os.environ, "WEIR_SWITCH": ""})
 
 
@@ -101,6 +104,14 @@ def test_weir_lab(tmp_path):
     time.sleep(1)
     run.send_signal(signal.SIGINT)
     assert run.wait(60) == 1
+
+
+def test_each_page_that_an_error_names_exists():
+    pages = set()
+    for file in ("commands.c", "show_cmd.c"):
+        with open(f"{ROOT}/control/ctl/{file}") as f:
+            pages |= set(re.findall(r'"([a-z-]+\.md)"', f.read()))
+    assert len(pages) >= 10 and all(os.path.exists(f"{ROOT}/docs/{p}") for p in pages), pages
 
 
 def test_each_status_of_the_page_was_caused():
