@@ -37,6 +37,17 @@ def test_frames_are_counted_where_they_go(weir_switch):
     assert balance["balanced"] and balance["transmitted"] >= 10
 
 
+@pytest.mark.weir_switch(words=("--metrics", "9120"))
+def test_metrics_are_read_over_http(weir_switch):
+    code = ("import weir; page = weir.metrics.fetch('http://127.0.0.1:9120/metrics'); "
+            "print(page.value('weir_port_mtu', port='p1'), len(page))")
+    inside = ["nsenter", f"--net=/proc/{weir_switch.process.pid}/ns/net", sys.executable, "-c"]
+    done = subprocess.run([*inside, code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    mtu, n = map(float, done.stdout.split())
+    assert mtu == 1500 and n == len(weir_switch.metrics())
+
+
 def test_rdma_hosts_send_and_report(weir_switch):
     h1, h2 = weir_switch.hosts
     listener = h2.endpoint("--listen")

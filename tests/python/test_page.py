@@ -28,6 +28,17 @@ def installed(tmp_path_factory):
     return {**os.environ, "PYTHONPATH": str(package)}
 
 
+def test_all_parts_say_the_same_version(installed):
+    said = subprocess.run([os.path.join(BUILD, "control/ctl/weirctl"), "--version"],
+                          capture_output=True, text=True, check=True).stdout.split()[-1]
+    code = "import importlib.metadata, weir; print(importlib.metadata.version('weir'), " \
+           "weir.__version__)"
+    done = subprocess.run([sys.executable, "-c", code], env=installed, capture_output=True,
+                          text=True, check=True)
+    assert done.stdout.split() == [said, said]
+    assert f'version = "{said}"' in (ROOT / "python/pyproject.toml").read_text()
+
+
 def test_the_test_of_ten_lines_passes_on_the_installed_package(installed, tmp_path):
     code, = examples("A test of ten lines")
     lines = [line for line in code.splitlines() if line and "import" not in line]
