@@ -121,3 +121,43 @@ def test_a_file_that_cannot_be_written_is_an_error(tmp_path):
         assert done.returncode == 1 and f"cannot write {path}: " in done.stderr, done
         assert why in done.stderr and done.stdout == ""
     assert (tmp_path / "there").read_text() == "mine"
+
+
+JOURNALD = "/lib/systemd/systemd-journald"
+WITH_A_JOURNAL = f"""set -e
+for folder in /run/systemd /run/log /run/weir /run/dpdk /var/log; do
+	mkdir -p $folder
+	mount -t tmpfs weir $folder
+done
+mkdir -p /run/systemd/journal /run/log/journal
+ip link add sw1 type veth peer name e1
+{JOURNALD} &
+journald=$!
+until [ -S /run/systemd/journal/stdout ]; do sleep 0.05; done
+systemd-cat $WEIR -c $POLICY &
+weir=$!
+until [ -S /run/weir/weir.sock ] && $WEIRCTL -s weir show version; do
+	kill -0 $weir
+	sleep 0.1
+done
+journalctl --sync
+$WEIRCTL -s weir support $ARCHIVE
+kill $weir
+wait $weir
+kill $journald
+"""
+
+
+def test_the_journal_of_the_process_is_in_the_archive(tmp_path):
+    if not os.path.exists(JOURNALD) or not shutil.which("systemd-cat"):
+        pytest.skip("systemd is not installed")
+    (tmp_path / "policy.yaml").write_text(live.POLICY.format(hosts=1))
+    done = subprocess.run(
+        ["unshare", "--net", "--mount", "--propagation", "private", "bash", "-c", WITH_A_JOURNAL],
+        env={**os.environ, "WEIR": find("weir"), "WEIRCTL": find("weirctl"),
+             "POLICY": str(tmp_path / "policy.yaml"), "ARCHIVE": str(tmp_path / "bug.tar.gz")},
+        text=True, capture_output=True, timeout=90, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    files = members(tmp_path / "bug.tar.gz")
+    assert re.search(r"weir\S*\[\d+\]: p1 xdp:sw1 speed=1Gb/s", files["journal.txt"]), files.keys()
+    assert "journal.txt: " in files["README"] and "journal: " not in files["README"]
