@@ -13,7 +13,6 @@
 #include "control/config/model.h"
 #include "control/config/terminal.h"
 #include "control/lab/expr.h"
-#include "control/lab/expr.h"
 #include "control/lab/lab.h"
 #include "control/opts.h"
 #include "control/standard_fds.h"
@@ -32,6 +31,9 @@ const struct lab_command lab_commands[] = {
 	{"fluid", "weir-lab fluid FILE [options]",
 	 "DCQCN's fluid model of a scenario's busiest port, beside its packet run", LAB_FLUID,
 	 lab_fluid},
+	{"page", "weir-lab page [FILE]",
+	 "print the page (docs/web.md) with data: JSON of a file or of standard input", LAB_PAGE,
+	 lab_page},
 	{"list", "weir-lab list [WORD]", "print the bundled scenarios, all or those with a word",
 	 LAB_LIST, list},
 	{"completion", "weir-lab completion bash",
@@ -155,7 +157,7 @@ static const struct opt options[] = {
 	{"quiet", 0, NULL, "no lines about progress, speed and the place of the report", AT(quiet),
 	 .commands = LAB_RUN | LAB_SWEEP | LAB_TUNE},
 	{"help", 0, NULL, "print this", AT(help),
-	 .commands = LAB_NEEDS_FILE | LAB_COMPLETION | LAB_LIST},
+	 .commands = LAB_NEEDS_FILE | LAB_COMPLETION | LAB_LIST | LAB_PAGE},
 };
 
 static void wrong(const struct opts *o, enum opts_wrong what, const char *word, const char *name)

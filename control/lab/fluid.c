@@ -576,8 +576,11 @@ static void put_line(const char *name, const struct curve *c, bool rates, FILE *
 
 static void put_plot(const struct fluid_job *j, bool rates, FILE *out)
 {
+	char title[TITLE];
+
+	snprintf(title, sizeof(title), "%s of %s", rates ? "rates" : "queue", j->name);
 	fputs("{\"title\": ", out);
-	columns_text(j->name, out);
+	columns_text(title, out);
 	fprintf(out,
 		", \"x\": {\"what\": \"time\", \"unit\": \"ns\"}, \"y\": {\"what\": \"%s\", "
 		"\"unit\": \"%s\"},\n\"series\": [",

@@ -49,6 +49,7 @@ enum lab_command_bit {
 	LAB_COMPLETION = 16,
 	LAB_LIST = 32,
 	LAB_TUNE = 64,
+	LAB_PAGE = 128,
 	LAB_NEEDS_FILE = LAB_RUN | LAB_CHECK | LAB_SWEEP | LAB_FLUID | LAB_TUNE,
 };
 
@@ -76,3 +77,4 @@ int lab_check(const struct lab_args *a);
 int lab_python(const struct lab_args *a); // sweep and tune
 
 int lab_fluid(const struct lab_args *a); // fluid.c
+int lab_page(const struct lab_args *a); // page_command.c

@@ -27,6 +27,7 @@ PR_SET_PDEATHSIG = 1
 SCHEME, CONNECT_SECONDS, LOOK_SECONDS, HUNG_SECONDS = 'dask://', 10, 0.2, 10
 DEBIAN_PYTHON = '/usr/bin/python3'
 APT = 'apt-get install python3-distributed'
+PAGE = 'report.html'
 
 
 class Refused(Exception):
@@ -35,16 +36,37 @@ class Refused(Exception):
 
 class Job:
     """A command line; and the command that prints the names of the files it reads, or None where it
-    reads none but the program."""
+    reads none but the program. pages: a folder for the page of the run, or None."""
 
-    def __init__(self, command, lists_files=None):
-        self.command, self.lists_files = command, lists_files
+    def __init__(self, command, lists_files=None, pages=None):
+        self.command, self.lists_files, self.pages = command, lists_files, pages
         self.files = {} # path: (hash, state of the file when it was hashed)
 
     def key(self):
         hashes = {path: h for path, (h, _) in self.files.items()}
         return hashlib.sha256(json.dumps([self.command, hashes], sort_keys=True)
                               .encode()).hexdigest()
+
+    def folder(self):
+        """Of the run's page, named by the key; None: it has none."""
+        return os.path.join(self.pages, self.key()[:16]) if self.pages and self.files else None
+
+    def page(self):
+        """The file, if it is there."""
+        path = os.path.join(self.folder(), PAGE) if self.folder() else None
+        return path if path and os.path.exists(path) else None
+
+    def started(self):
+        """The command that also makes the page."""
+        return [*self.command[:2], f'--out={self.folder()}', *self.command[2:]] \
+            if self.folder() else self.command
+
+    def tidy(self):
+        """The page has all that the other files of a report have."""
+        with contextlib.suppress(OSError):
+            for name in os.listdir(self.folder()) if self.folder() else ():
+                if name != PAGE:
+                    os.unlink(os.path.join(self.folder(), name))
 
     def unchanged(self):
         with contextlib.suppress(OSError):
@@ -330,6 +352,8 @@ class Engine:
         todo = []
         for i, job in enumerate(jobs):
             known = self.results.get(job) if self.results and job.files else None
+            if job.folder() and not job.page() and self.dask is None:
+                known = None # once more, for its page
             if known is None:
                 todo.append(i)
             else:
@@ -337,13 +361,14 @@ class Engine:
 
         def end(n, *result):
             job = jobs[todo[n]]
+            job.tidy()
             if self.results and job.files:
                 self.results.put(job, *result)
             ended(todo[n], *result)
 
         if self.dask is not None and todo:
             return self.dask.run([jobs[i] for i in todo], end, shown)
-        return run_here([jobs[i].command for i in todo], self.jobs, end, shown)
+        return run_here([jobs[i].started() for i in todo], self.jobs, end, shown)
 
     def trouble(self):
         return self.results.trouble if self.results else None

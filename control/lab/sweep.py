@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`weir-lab sweep`: one scenario with every combination of some values, each in a process of its own
-(`weir-lab run --json --set ...`), several at a time; then one table, one CSV and one plot of what
+(`weir-lab run --json --set ...`), several at a time; then one table, one CSV and one page of what
 each run measured. A run that fails is shown as such and stops no other run.
 
 weir-lab starts this module with its own path, and the options as it has read them."""
@@ -15,11 +15,11 @@ import struct
 import sys
 import termios
 
-from plot import NAN, Axis, Plot, block, cut, escape, page, printed, quantity, size
+from plot import NAN, cut, known, page, printed, quantity, size
 from runs import Engine, Job, Refused, write_whole
 
 DONE, FAILED, MISUSED = range(3) # exit codes
-MAX_VARIES, MAX_VALUES, MAX_POINTS = 8, 256, 4096
+MAX_VARIES, MAX_VALUES, MAX_POINTS, MAX_PAGES = 8, 256, 4096, 100
 COLUMNS, MAX_CELL, GAP, LEAST_WORDS = 16, 511, 2, 24 # of tables
 FOLD, FOLD_LEAST, LOG_FROM = 80, 20, 20
 
@@ -137,21 +137,12 @@ class Table:
             if not any(rest.values()):
                 return
 
-    def html(self):
+    def data(self):
+        """As the page has it."""
         shown = [c for c in range(len(self.heads)) if self.width(c)]
-
-        def line(row, tag):
-            cells = ''.join(
-                f'<t{tag}{"" if c < self.n_left else chr(32) + "class=" + chr(34) + "n" + chr(34)}'
-                f'{FAIL_STYLE if row[c] == "FAIL" else ""}>{escape(row[c])}</t{tag}>'
-                for c in shown)
-            return f'<tr>{cells}</tr>\n'
-
-        return (f'<h2>{escape(self.title)}</h2>\n<table>\n{line(self.heads, "h")}'
-                f'{"".join(line(row, "d") for row in self.rows)}</table>\n')
-
-
-FAIL_STYLE = ' style="color:#c00;font-weight:bold"'
+        return {'title': self.title, 'heads': [self.heads[c] for c in shown],
+                'n_left': sum(c < self.n_left for c in shown),
+                'rows': [[row[c] for c in shown] for row in self.rows], 'note': None}
 
 
 # ---- what is varied
@@ -222,6 +213,7 @@ class Point:
         self.settings, self.code, self.passed, self.values = settings, None, False, []
         self.error = None # of a run that could not report
         self.reason = 0 # which of the sweep's reasons, from 1
+        self.report = None # its page, from the folder of the sweep on
 
     def end(self, status, out, err):
         """status: of subprocess."""
@@ -247,11 +239,11 @@ class Point:
         return 'PASS' if self.code == DONE else 'FAIL'
 
 
-def run_of(o, options, sets, file):
+def run_of(o, options, sets, file, pages=None):
     """The job of one run of a scenario."""
     sets = [f'--set={s}' for s in sets]
     return Job([o.program, 'run', '--json', '--quiet', *options, *sets, file],
-               [o.program, 'check', '--files', *sets, file])
+               [o.program, 'check', '--files', *sets, file], pages)
 
 
 def watched(engine, jobs, ended, quiet, progress):
@@ -297,7 +289,14 @@ class Sweep:
     def job(self, point):
         sets = self.o.set + [f'{v.key}={value}' for v, value in zip(self.varies, point.settings)]
         return run_of(self.o, [f'--digits={self.o.digits}',
-                               *(f'--metric={m}' for m in self.o.metric)], sets, self.o.files[0])
+                               *(f'--metric={m}' for m in self.o.metric)], sets, self.o.files[0],
+                      self.pages())
+
+    def pages(self):
+        """Where the pages of the runs go. Those of other machines, and of very many, are left
+        out."""
+        few = self.o.out is not None and self.o.on is None and len(self.points) <= MAX_PAGES
+        return os.path.join(self.o.out, 'runs') if few else None
 
     def run(self, engine):
         """Why the sweep was stopped, or None."""
@@ -307,10 +306,12 @@ class Sweep:
             self.points[i].end(*result)
             done.append(self.points[i])
 
-        stopped = watched(engine, [self.job(p) for p in self.points], ended, self.o.quiet,
+        jobs = [self.job(p) for p in self.points]
+        stopped = watched(engine, jobs, ended, self.o.quiet,
                           lambda: f'sweep: {len(done)} of {len(self.points)} runs done, '
                           f'{sum(p.code != DONE for p in done)} failed')
-        for p in self.points:
+        for p, job in zip(self.points, jobs):
+            p.report = job.page() and os.path.relpath(job.page(), self.o.out)
             if p.error is not None:
                 self.reasons += [p.error] if p.error not in self.reasons else []
                 p.reason = self.reasons.index(p.error) + 1
@@ -350,9 +351,30 @@ class Sweep:
         width = terminal_width(sys.stdout)
         return self.table().text(width) + self.legend(width) + self.errors(width)
 
-    def html(self):
-        return page(self.o.files[0], [self.table().html(), block(self.legend(0)),
-                                      *(p.svg() for p in self.plots()), block(self.errors(0))])
+    # ---- the page
+
+    def axis(self, v):
+        """Quantities of one unit in ascending order have their places on an axis, words none."""
+        xs = [quantity(text) for text in v.values]
+        if None in xs or not all(unit == xs[0][1] or x == 0 for x, unit in xs) or \
+                not all(a[0] < b[0] for a, b in zip(xs, xs[1:])):
+            xs = None
+        return {'key': v.key, 'name': v.name(self.varies), 'values': v.values,
+                'numbers': xs and [x for x, _ in xs], 'unit': xs[0][1] if xs else ''}
+
+    def data(self):
+        n = len(self.columns())
+        return {'kind': 'weir-sweep', 'title': f'{os.path.basename(self.o.files[0])}: '
+                f'{", ".join(v.name(self.varies) for v in self.varies)}',
+                'scenario': self.o.files[0], 'axes': [self.axis(v) for v in self.varies],
+                'columns': [{'name': v.name, 'unit': v.unit} for v in self.columns()],
+                'runs': [{'at': [v.values.index(s) for v, s in zip(self.varies, p.settings)],
+                          'word': p.word(), 'passed': p.passed, 'error': p.error,
+                          'report': p.report, 'set': dict(zip((v.key for v in self.varies),
+                                                              p.settings)),
+                          'values': [{'value': known(v.value), 'text': v.shown(self.o.digits),
+                                      'passed': v.passed} for v in p.values[:n]]}
+                         for p in self.points]}
 
     # ---- JSON and CSV
 
@@ -376,36 +398,9 @@ class Sweep:
                          *[''] * (len(columns) - len(numbers))])
         return ''.join(','.join(map(csv_field, row)) + '\n' for row in rows)
 
-    # ---- plots
-
-    def x_axis(self):
-        """Quantities of one unit stand where they are, words one after the other."""
-        v = self.varies[0]
-        xs = [quantity(text) for text in v.values]
-        if None not in xs and all(unit == xs[0][1] or x == 0 for x, unit in xs) and \
-                all(a[0] < b[0] for a, b in zip(xs, xs[1:])):
-            lo, hi = xs[0][0], xs[-1][0]
-            return [x for x, _ in xs], Axis(v.key, xs[0][1], lo > 0 and hi > lo * LOG_FROM)
-        names = ', '.join(f'{i + 1} = {text}' for i, text in enumerate(v.values))
-        return [i + 1.0 for i in range(len(v.values))], Axis(f'{v.key}: {names}')
-
-    def plots(self):
-        """One for each column: the first key on the x axis, a line for each value of the others."""
-        each = len(self.points) // len(self.varies[0].values)
-        for k, column in enumerate(self.columns()):
-            xs, axis = self.x_axis()
-            series = []
-            for i in range(each):
-                name = ' '.join(f'{v.name(self.varies)}={s}' for v, s in
-                                zip(self.varies[1:], self.points[i].settings[1:]))
-                ys = [p.values[k].value if k < len(p.values) else NAN for p in self.points[i::each]]
-                series.append((name if each > 1 else '', xs, ys))
-            yield Plot(cut(column.name, 0, 110), axis, Axis('measured', column.unit), series,
-                       marks=True)
-
     def files(self):
-        return {'sweep.csv': self.csv(), 'sweep.json': self.json(), 'sweep.html': self.html(),
-                **{f'sweep-{i + 1}.svg': p.svg() for i, p in enumerate(self.plots())}}
+        return {'sweep.csv': self.csv(), 'sweep.json': self.json(),
+                'sweep.html': page(self.o.program, self.data())}
 
 
 def csv_field(text):

@@ -14,7 +14,7 @@ import os
 import re
 import sys
 
-from plot import NAN, Axis, Plot, block, cut, page, printed, quantity
+from plot import NAN, Plot, cut, page, printed, quantity
 from sweep import (DONE, FAILED, MAX_VARIES, Number, Point, Table, Vary, begin, complain,
                    csv_field, fold, pretty, publish, resume_hint, run_of, start_engine,
                    terminal_width, watched)
@@ -417,25 +417,26 @@ class Tune:
 
         best = self.best()
         return Plot(cut(f'{self.o.objective} by throughput', 0, 110),
-                    Axis('throughput, of the best', 'share'),
-                    Axis('objective, of the scenario as it is', 'share'),
+                    {'what': 'throughput, of the best', 'unit': 'share'},
+                    {'what': 'objective, of the scenario as it is', 'unit': 'share'},
                     [('Pareto front', [t.share for t in front[::-1]],
                       [t.score for t in front[::-1]]),
                      dots('allowed', [t for t in shown if t.verdict == 'ok']),
                      dots('not allowed', [t for t in shown if t.verdict != 'ok']),
                      dots('as it is', [self.start]),
-                     dots(self.setting(best), [best] if best.verdict == 'ok' else [])], marks=True)
+                     dots(self.setting(best), [best] if best.verdict == 'ok' else [])])
 
-    def html(self):
-        return page(', '.join(self.o.files), [
-            block('\n'.join(self.summary() + self.legend())), self.plot().svg(),
-            *([block(self.snippet())] if self.best().verdict == 'ok' else []),
-            *(self.table(f'round {n}: {why}', trials).html()
-              for n, (why, trials) in enumerate(self.rounds))])
+    def data(self):
+        text = self.summary() + self.legend()
+        if self.best().verdict == 'ok':
+            text += ['', self.snippet()]
+        return {'kind': 'weir-plots', 'title': ', '.join(map(os.path.basename, self.o.files)),
+                'text': '\n'.join(text), 'plots': [self.plot().data()],
+                'tables': [self.table(f'round {n}: {why}', trials).data()
+                           for n, (why, trials) in enumerate(self.rounds)]}
 
     def files(self):
-        out = {'tune.csv': self.csv(), 'tune.json': self.json(), 'tune.html': self.html(),
-               'tune.svg': self.plot().svg()}
+        out = {'tune.csv': self.csv(), 'tune.json': self.json(), 'tune.html': page(self.o.program, self.data())}
         if self.best().verdict == 'ok':
             out['policy.yaml'] = self.snippet()
         return out

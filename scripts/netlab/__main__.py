@@ -9,6 +9,7 @@ import sys
 from acts import ACTS
 from auto import TITLES as AUTO_TITLES, AutoPlay
 from bgp import TITLES as BGP_TITLES, BgpPlay
+from door import Door
 from inof import TITLES as INOF_TITLES, InofPlay
 from ipcc import TITLES as IPCC_TITLES, IpccPlay
 from play import Play, Virtual
@@ -50,6 +51,9 @@ def options():
     p.add_argument("--inof", action="store_true",
                    help="another story, in one act: two switches tell NVMe-oF initiators of a cut "
                    "cable, a zone and a storm; live only")
+    p.add_argument("--web", metavar="PORT", type=int, nargs="?", const=8080,
+                   help="serve the page of the switch at 127.0.0.1:PORT (8080) meanwhile; live "
+                   "only")
     p.add_argument("--virtual", action="store_true", help="virtual wires, even as root")
     p.add_argument("--no-setup", action="store_true", help="the machine and build/ are ready")
     p.add_argument("--build", metavar="DIR", default=os.path.join(ROOT, "build"),
@@ -57,6 +61,8 @@ def options():
     args = p.parse_args()
     if args.seconds is not None and not 1 <= args.seconds <= 3600:
         p.error("--seconds is from 1 to 3600")
+    if args.web is not None and (args.virtual or not 1 <= args.web <= 65535):
+        p.error("--web takes a port from 1 to 65535, and live ports")
     if args.storm and (args.seconds or args.virtual or 3 in (args.act or [])):
         p.error("--storm has acts 1 and 2, of a fixed length, on live ports")
     if args.ipcc and (args.seconds or args.virtual or args.act or args.storm):
@@ -134,7 +140,10 @@ def tell(args, screen):
         return played(args, screen, story, Virtual(os.path.join(args.build, STORY), screen, policy))
     with StoryName() as name:
         announce(args, screen, name, SHOWN.get(story, ["pfc"]))
-        play = STORIES[story][0](Programs(args.build), screen, policy, name, args.keep_logs)
+        door = Door(args.web) if args.web is not None else None
+        if door is not None:
+            screen.say(f"The page of the switch: {door.url}")
+        play = STORIES[story][0](Programs(args.build, door), screen, policy, name, args.keep_logs)
         return played(args, screen, story, play)
 
 

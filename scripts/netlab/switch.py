@@ -4,6 +4,7 @@ import json
 import os
 import re
 
+from door import INSIDE
 from world import Failed, run
 
 PROGRAMS = {"weir": "control/daemon/weir", "weirctl": "control/ctl/weirctl",
@@ -11,9 +12,10 @@ PROGRAMS = {"weir": "control/daemon/weir", "weirctl": "control/ctl/weirctl",
 
 
 class Programs:
-    """Where the programs are, in a build directory."""
+    """Where the programs are, in a build directory. door: to the page of the switch, or None."""
 
-    def __init__(self, build):
+    def __init__(self, build, door=None):
+        self.door = door
         for name, path in PROGRAMS.items():
             full = os.path.join(build, path)
             if not os.access(full, os.X_OK):
@@ -43,8 +45,14 @@ class Switch:
         self.path = os.path.join(world.logs, f"{name}.yaml")
         with open(self.path, "w") as f:
             f.write(quiet(policy))
-        self.process = world.spawn(where, name, programs.weir, "-c", self.path)
+        web = self.open_page(where) if programs.door is not None and where == "sw" else []
+        self.process = world.spawn(where, name, programs.weir, "-c", self.path, *web)
         self.process.wait_line("ready")
+
+    def open_page(self, where):
+        self.world.run(where, "ip", "link", "set", "lo", "up")
+        self.programs.door.lead(f"/run/netns/{self.world.ns(where)}")
+        return ["--web", str(INSIDE)]
 
     def ctl(self, *args):
         return run(self.programs.weirctl, "-s", self.name, *args).stdout

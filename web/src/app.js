@@ -10,6 +10,7 @@ import { eventsView } from './views/events.js';
 import { fabricView } from './views/fabric.js';
 import { flowsView } from './views/flows.js';
 import { plotView } from './views/plot.js';
+import { plotsView } from './views/plots.js';
 import { policyView } from './views/policy.js';
 import { poolsView } from './views/pools.js';
 import { portView } from './views/port.js';
@@ -22,6 +23,7 @@ import { switchView } from './views/switch.js';
 const VIEWS = [
   ['run', 'Run', runView, 'lab'],
   ['sweep', 'Sweep', sweepView, 'sweep'],
+  ['plots', 'Plots', plotsView, 'plots'],
   ['switch', 'Switch', switchView, 'live'],
   ['fabric', 'Fabric', fabricView, 'both'],
   ['port', 'Port', portView, 'both'],
@@ -39,7 +41,7 @@ const WINDOWS = [
   [300e9, '5 min'],
   [Infinity, '10 min'],
 ];
-const kindOf = (model) => (model.sweep ? 'sweep' : model.live ? 'live' : 'lab');
+const kindOf = (model) => model.kind ?? (model.sweep ? 'sweep' : model.live ? 'live' : 'lab');
 
 export class App {
   constructor(root, model, ask) {

@@ -8,6 +8,7 @@
 //   'limit' (a threshold: as hold, dashed), 'mark' (a horizontal line; values is one number)
 //   stacked: the series lie on each other; points: a dot at each sample
 //   lanes: [{name, shares, hatch, colour, text}]: strips above the plot, of the share of an interval
+//   fit: the axis of values need not begin at zero
 //   xUnit (default ns), xLog, yMax, note, empty: a sentence in place of a plot without data
 import uPlot from 'uplot';
 import { decimate, lowerBound, nearest } from './decimate.js';
@@ -274,7 +275,7 @@ export class Chart {
       width: thin ? 1 : 1.4,
       paths: steps,
       spanGaps: false,
-      points: { show: !!this.spec.points && !thin, size: 6 },
+      points: { show: (!!this.spec.points || !!x.dots) && !thin, size: 6 },
       fill: x.fill ? (u) => hatch(u.ctx, x.fill, this.colourOf(i)) : undefined,
     };
   }
@@ -290,7 +291,8 @@ export class Chart {
     const { spec } = this;
     if (spec.yRange) return spec.yRange;
     let most = 0,
-      least = 0;
+      least = 0,
+      lowest = Infinity;
     const limits = [];
     this.shown?.forEach((y, i) => {
       if (i === 0 || !this.visible[i - 1]) return;
@@ -299,6 +301,7 @@ export class Chart {
         if (v !== null && v === v) {
           if (v > top) top = v;
           if (v < least) least = v;
+          if (v < lowest) lowest = v;
         }
       const { kind } = spec.series[i - 1];
       if (kind === 'limit' || kind === 'mark') limits.push(top);
@@ -306,6 +309,9 @@ export class Chart {
     });
     for (const l of limits.sort((a, b) => a - b))
       if (l <= Math.max(most, 1) * 5 || most === 0) most = Math.max(most, l);
+    // Of an index between 0.98 and 1 the rest of the axis is of no use.
+    if (spec.fit && lowest > most * 0.8 && lowest < most)
+      return [lowest - (most - lowest) * 0.1, most + (most - lowest) * 0.1];
     if (!(most > 0)) most = spec.unit === 'share' ? 1 : 1;
     return [least < 0 ? least * 1.05 : 0, most * 1.07];
   }

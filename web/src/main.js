@@ -5,6 +5,7 @@ import { h, replace } from './dom.js';
 import { Lab, Live } from './model.js';
 import { startTheme } from './theme.js';
 import { openView, parseFile } from './views/open.js';
+import { Plots } from './views/plots.js';
 import { Sweep } from './views/sweep.js';
 
 const root = document.getElementById('app');
@@ -16,7 +17,8 @@ function start(model) {
 }
 
 function modelOf(data) {
-  return data.kind === 'weir-sweep' ? new Sweep(data) : new Lab(data);
+  if (data.kind === 'weir-sweep') return new Sweep(data);
+  return data.kind === 'weir-plots' ? new Plots(data) : new Lab(data);
 }
 
 /** Shows what is wrong, and asks for a file. */

@@ -29,7 +29,7 @@ SAID = (
 class Tutorial(unittest.TestCase):
     def test_it_has_five_commands_that_end_with_a_plot_and_one_more(self):
         self.assertEqual(len(COMMANDS), 6)
-        self.assertGreater(PAGE.index("plots/tutorial.svg"), PAGE.index(COMMANDS[4]))
+        self.assertGreater(PAGE.index("plots/tutorial.png"), PAGE.index(COMMANDS[4]))
         for plot in re.findall(r"\]\((plots/.*?)\)", PAGE):
             self.assertTrue((ROOT / "docs" / plot).exists(), plot)
 

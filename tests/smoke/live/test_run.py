@@ -7,10 +7,12 @@ usage: test_run.py BUILD_DIR
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 
 import live
 from live import want
@@ -47,17 +49,38 @@ def is_stand_in(pid):
         return f.read().strip() == "weir-stand-in"
 
 
-def start_and_signal(sig):
+def start_and_signal(sig, *args, meanwhile=lambda: None):
     """Sends the signal once the senders run. Returns the exit status."""
     env = {k: v for k, v in os.environ.items() if k != "WEIR_CONTAINED"} # it contains itself
-    p = subprocess.Popen(command("--act", "1", "--seconds", "30"), stdin=subprocess.DEVNULL,
+    p = subprocess.Popen(command("--act", "1", "--seconds", "30", *args), stdin=subprocess.DEVNULL,
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env)
-    for line in p.stdout:
-        if "in Gb/s" in line: # the first live table
-            break
-    p.send_signal(sig)
+    try:
+        for line in p.stdout:
+            if "in Gb/s" in line: # the first live table
+                break
+        meanwhile()
+    finally:
+        p.send_signal(sig)
     p.stdout.read()
     return p.wait(30)
+
+
+def the_page_of_the_switch_is_at_a_port_of_this_machine():
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        port = s.getsockname()[1]
+
+    def look():
+        def get(path):
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=20) as r:
+                return r.read().decode()
+
+        want("weir-data" in get("/"), "the page")
+        shown = json.loads(get("/show/version"))["version"]
+        want(shown["ports"] == 3, f"the switch of the act: {shown}")
+
+    want(start_and_signal(signal.SIGTERM, "--web", str(port), meanwhile=look) == 130, "the end")
+    with socket.socket() as s:
+        want(s.connect_ex(("127.0.0.1", port)) != 0, "the port is closed")
 
 
 def all_acts_hold_and_nothing_is_left_behind():
@@ -105,7 +128,8 @@ def an_interrupted_run_removes_what_it_made():
 
 
 def bad_options_are_refused():
-    for args in (["--act", "4"], ["--seconds", "0"], ["--frobnicate"]):
+    for args in (["--act", "4"], ["--seconds", "0"], ["--frobnicate"], ["--web", "0"],
+                 ["--web", "8080", "--virtual"]):
         done = subprocess.run(command(*args), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True)
         want(done.returncode == 2, f"{args}: exit status {done.returncode}")
@@ -115,6 +139,7 @@ live.need_root()
 sys.exit(live.run_tests([
     bad_options_are_refused,
     all_acts_hold_and_nothing_is_left_behind,
+    the_page_of_the_switch_is_at_a_port_of_this_machine,
     a_stall_of_any_program_loses_nothing,
     an_interrupted_run_removes_what_it_made,
 ]))

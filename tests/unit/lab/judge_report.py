@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import xml.etree.ElementTree as xml
 
 TIMEOUT_S = 120
 DATA = re.compile(r'<script type="application/json" id="weir-data">(.*?)</script>', re.S)
@@ -242,8 +241,22 @@ def sweep(lab):
                                'rate(h1)', path).stdout)
     must(float(rows[2]['rate(h1) bps']) == alone['metrics'][0]['value'],
          'a run of the sweep is not as alone')
-    for f in ('sweep-1.svg', 'sweep-2.svg', 'sweep.html'):
-        xml.fromstring(read(lab.path('s', f)).decode().replace('<!DOCTYPE html>', ''))
+    data = page_data(lab, 's', 'sweep.html')
+    axes = data['axes']
+    must(data['kind'] == 'weir-sweep' and [a['name'] for a in axes] == ['duration', 'class'] and
+         axes[0]['numbers'] is axes[1]['numbers'] is None, f'the axes: {axes}')
+    for r, row in zip(data['runs'], rows):
+        keys = [a['values'][i] for a, i in zip(axes, r['at'])]
+        must(keys == [row['duration'], row['flows[0].class']], f'a run at {keys}')
+        must((r['report'] is None) == (r['word'] == 'ERROR'), f'the page of a run: {r}')
+    page = page_data(lab, 's', data['runs'][2]['report'])
+    must(page['report']['metrics'] == alone['metrics'], 'the page of a run is not that of its run')
+    first = os.path.getmtime(lab.path('s', data['runs'][2]['report']))
+    again = lab.run('sweep', path, '--vary', 'duration=3ms,2ms,x', '--vary', 'flows[0].class=3,0',
+                    '--metric', 'rate(h1)', '--jobs', '2', '--out', lab.path('s'), code=1)
+    must(again.stdout == p.stdout and
+         os.path.getmtime(lab.path('s', data['runs'][2]['report'])) == first,
+         'a run whose page is there runs again')
     lab.run('sweep', path, code=2)
     code, out = lab.stopped('sweep', lab.scenario, '--vary', 'duration=1000s,1001s,1002s',
                             '--jobs', '2')

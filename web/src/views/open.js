@@ -21,7 +21,7 @@ export function parseFile(name, text) {
     throw new Broken(`${name} is no JSON: ${e.message}`);
   }
   if (typeof data !== 'object' || data === null) throw new Broken(`${name} holds no object`);
-  if (data.kind === 'weir-lab' || data.kind === 'weir-sweep') return data;
+  if (['weir-lab', 'weir-sweep', 'weir-plots'].includes(data.kind)) return data;
   if (Array.isArray(data.switches) && data.scenario !== undefined)
     return { kind: 'weir-lab', title: String(data.scenario), report: data };
   if (Array.isArray(data.columns) && Array.isArray(data.frames))

@@ -6,6 +6,7 @@ import { causesOf } from './fabric.js';
 import { distributionSpecs } from './distributions.js';
 import { flowSpecs } from './flows.js';
 import { Charts } from './pieces.js';
+import { plotsPicture } from './plots.js';
 import { STACKS, poolSpec, usersSpec } from './pools.js';
 import { busiest, portSpecs } from './port.js';
 import { seriesSpec } from './series.js';
@@ -52,6 +53,11 @@ export function plotView(app, name, q) {
         if (chain) fabric.showChain(chain);
       },
     };
+  }
+  if (model.kind === 'plots') {
+    const { el, charts } = plotsPicture(app, height);
+    box.append(el);
+    return { el: box, charts, destroy: () => charts.clear() };
   }
   const make = specOf(model, name, q);
   if (!make) {

@@ -129,6 +129,7 @@ export function sweepSpec(data, c) {
     xLog: log,
     ownX: true,
     points: true,
+    fit: !['bps', 'bytes'].includes(data.columns[c].unit),
     height: 240,
     xName: nameOf(axis),
     xLabel: axis.numbers
