@@ -21,6 +21,7 @@
 #include "control/config/terminal.h"
 #include "control/config/units.h"
 #include "control/daemon/auto_ecn.h"
+#include "control/daemon/journal.h"
 #include "control/daemon/json_in.h"
 #include "control/daemon/outlet.h"
 #include "control/daemon/process.h"
@@ -477,6 +478,7 @@ static int start_workers(struct daemon *d)
 				config_time_scale(d->config));
 	puts("ready");
 	fflush(stdout);
+	systemd_ready(&d->systemd);
 	return 0;
 }
 
@@ -622,6 +624,21 @@ static int loop_ms(const struct daemon *d, struct idle *idle, uint64_t now_ns)
 	return now_ns - idle->moved_at_ns < IDLE_AFTER_NS ? LOOP_MS : IDLE_LOOP_MS;
 }
 
+// For `systemctl status`.
+static void tell_systemd(struct daemon *d, uint64_t now_ns)
+{
+	uint64_t still_ns = workers_still_ns(d->workers, now_ns);
+	char status[SYSTEMD_STATUS_LEN];
+	unsigned n_up = 0;
+
+	for (unsigned i = 0; i < d->n_open; i++)
+		n_up += switch_link_up(d->sw, i);
+	snprintf(status, sizeof(status), "%s: %u of %u ports up, policy %" PRIu64 "%s",
+		 d->policy->name, n_up, d->n_open, d->policy->settings,
+		 still_ns >= SECOND_NS ? ", a worker stands still" : "");
+	systemd_poll(&d->systemd, status, still_ns, now_ns);
+}
+
 static void run_loop(struct daemon *d)
 {
 	struct idle idle = {.moved_at_ns = clock_now_ns(&d->clock)};
@@ -636,6 +653,7 @@ static void run_loop(struct daemon *d)
 		metrics_poll(d->metrics, now_ns);
 		web_poll(d->web, now_ns);
 		telemetry_poll(now_ns);
+		tell_systemd(d, now_ns);
 		// Taken first: a signal that comes while the file is read starts another reload.
 		hup |= process_take_hup();
 		if (hup)
@@ -651,6 +669,7 @@ static void drain(struct daemon *d)
 	uint64_t request = switch_hold_admission(d->sw, true);
 	uint64_t now_ns;
 
+	systemd_stopping(&d->systemd);
 	reload_forbid_rollback(d->reload);
 	do {
 		now_ns = clock_now_ns(&d->clock);
@@ -698,6 +717,8 @@ int daemon_run(const struct options *opt)
 
 	process_catch_signals();
 	terminal_keep_widths();
+	systemd_open(&d.systemd);
+	(void)journal_open(JOURNAL_SOCKET);
 	status = outlet_open();
 	if (status != 0) {
 		fprintf(stderr, "weir: cannot make pipes for its output: %s\n", strerror(-status));
@@ -711,5 +732,7 @@ int daemon_run(const struct options *opt)
 		take_down(&d);
 	}
 	outlet_close();
+	journal_close();
+	systemd_close(&d.systemd);
 	return status;
 }

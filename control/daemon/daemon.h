@@ -18,6 +18,7 @@
 #include "control/daemon/reload.h"
 #include "control/daemon/requests.h"
 #include "control/daemon/resolver.h"
+#include "control/daemon/systemd.h"
 #include "control/daemon/workers.h"
 #include "control/linux/plane.h"
 #include "control/observe/observe.h"
@@ -51,6 +52,7 @@ struct daemon {
 	struct metrics *metrics; // NULL: not served
 	struct web *web; // the same
 	char *web_token;
+	struct systemd systemd;
 	struct tsc_clock clock;
 };
 

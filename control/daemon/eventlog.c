@@ -14,6 +14,7 @@
 
 #include "control/autoecn/rule.h"
 #include "control/config/units.h"
+#include "control/daemon/journal.h"
 #include "control/daemon/json_in.h"
 #include "control/daemon/outlet.h"
 #include "control/inof/registry.h"
@@ -392,8 +393,8 @@ static FILE *begin_line(struct line *line)
 	return out != NULL ? out : stderr;
 }
 
-// A line that is too long ends early.
-static void end_line(FILE *out, struct line *line)
+// To the journal, or to standard error. A line that is too long ends early.
+static void end_line(FILE *out, struct line *line, int priority, struct json_object *fields)
 {
 	size_t len;
 
@@ -403,46 +404,64 @@ static void end_line(FILE *out, struct line *line)
 	}
 	fclose(out);
 	len = strnlen(line->text, sizeof(line->text) - 1);
+	line->text[len] = '\0';
+	if (journal_is_open()) {
+		journal_entry(priority, line->text, fields);
+		return;
+	}
 	line->text[len] = '\n';
 	outlet_line(line->text, len + 1);
 }
 
+// The journal has the time of each entry.
+static void write_time(FILE *out, const struct timespec *wall)
+{
+	char time[TIME_LEN];
+
+	if (journal_is_open())
+		return;
+	format_time(time, wall);
+	fprintf(out, "%s ", time);
+}
+
 static void write_line(const struct eventlog *l, const struct kept *k)
 {
+	static const int priorities[] = {JOURNAL_INFO, JOURNAL_WARNING, JOURNAL_ALARM};
+	const char *severity = shape[k->e.type].severity;
 	struct json_object *tail = json_object_new_object();
-	char time[TIME_LEN];
 	struct line line;
 	FILE *out = begin_line(&line);
 
-	format_time(time, &k->wall);
 	if (port_of(l, k) != NULL)
 		row_text(tail, KEY(EVENTS, port), port_of(l, k));
 	add_details(l, k, tail);
-	fprintf(out, "%s %s %s %s: %s", time, l->policy->name, shape[k->e.type].severity,
-		event_info[k->e.type].name, event_info[k->e.type].help);
+	write_time(out, &k->wall);
+	fprintf(out, "%s %s %s: %s", l->policy->name, severity, event_info[k->e.type].name,
+		event_info[k->e.type].help);
 	json_object_object_foreach(tail, key, v) {
 		fprintf(out, " %s=", key);
 		value_print(out, v);
 	}
-	end_line(out, &line);
+	row_text(tail, "switch", l->policy->name);
+	row_text(tail, KEY(EVENTS, event), event_info[k->e.type].name);
+	row_text(tail, KEY(EVENTS, severity), severity);
+	end_line(out, &line, priorities[eventlog_grade(severity)], tail);
 	json_object_put(tail);
 }
 
 void log_line(const char *fmt, ...)
 {
 	struct timespec wall;
-	char time[TIME_LEN];
 	struct line line;
 	FILE *out = begin_line(&line);
 	va_list ap;
 
 	clock_gettime(CLOCK_REALTIME, &wall);
-	format_time(time, &wall);
-	fprintf(out, "%s ", time);
+	write_time(out, &wall);
 	va_start(ap, fmt);
 	vfprintf(out, fmt, ap);
 	va_end(ap);
-	end_line(out, &line);
+	end_line(out, &line, JOURNAL_NOTICE, NULL);
 }
 
 int eventlog_create(const struct policy *policy, struct eventlog **out)

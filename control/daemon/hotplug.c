@@ -212,6 +212,7 @@ void hotplug_wait(const struct daemon *d)
 			printf("waiting for %s\n", missing);
 		fflush(stdout);
 		printed = missing;
+		systemd_waiting(&d->systemd, missing);
 		nanosleep(&turn, NULL);
 	}
 }

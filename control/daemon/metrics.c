@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "control/daemon/httpd.h"
+#include "control/daemon/journal.h"
 #include "control/daemon/outlet.h"
 #include "control/observe/prometheus.h"
 #include "dataplane/units.h"
@@ -24,7 +25,7 @@ struct metrics {
 char *metrics_page(struct observe *o, const struct eventlog *log, uint64_t now_ns, size_t *len)
 {
 	struct prometheus_about about = {.version = WEIR_VERSION,
-					 .log_lost = outlet_lost()};
+					 .log_lost = outlet_lost() + journal_lost()};
 
 	for (unsigned i = 0; i < N_EVENT_TYPES; i++)
 		about.events[i] = eventlog_count(log, i);

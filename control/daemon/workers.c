@@ -366,6 +366,16 @@ void workers_poll(struct workers *s, uint64_t now_ns)
 	}
 }
 
+uint64_t workers_still_ns(const struct workers *s, uint64_t now_ns)
+{
+	uint64_t longest = 0;
+
+	for (unsigned i = 0; i < s->d->policy->n_workers; i++)
+		if (now_ns - s->seen[i].at_ns > longest)
+			longest = now_ns - s->seen[i].at_ns;
+	return longest;
+}
+
 // ---- up and down
 
 int workers_create(struct daemon *d, struct workers **out)

@@ -32,6 +32,8 @@ struct standin *workers_standin(struct workers *s);
 // Starts all workers of the switch. 0 or -errno.
 __attribute__((warn_unused_result)) int workers_start(struct workers *s);
 void workers_poll(struct workers *s, uint64_t now_ns); // real time
+// How long the worker that stands still longest has not moved, in real time; as of the last poll.
+uint64_t workers_still_ns(const struct workers *s, uint64_t now_ns);
 void workers_stop(struct workers *s); // NULL is fine; also when none runs
 // The port has another device, or none.
 void workers_new_device(struct workers *s, unsigned port);

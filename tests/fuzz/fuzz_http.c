@@ -10,6 +10,7 @@
 
 #include "control/daemon/httpd.h"
 #include "control/daemon/metrics.h"
+#include "control/daemon/journal.h"
 #include "control/daemon/outlet.h"
 #include "control/observe/prometheus.h"
 #include "dataplane/units.h"
@@ -60,6 +61,11 @@ uint64_t eventlog_count(const struct eventlog *log, enum event_type type)
 }
 
 uint64_t outlet_lost(void)
+{
+	return 0;
+}
+
+uint64_t journal_lost(void)
 {
 	return 0;
 }

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines of events on standard error, their limit, and the rows that are kept.
+// Lines of events on standard error, their fields in the journal, their limit, and the rows that
+// are kept.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <endian.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 #include <json-c/json.h>
 
+#include "control/daemon/datagram.h"
 #include "control/daemon/eventlog.h"
+#include "control/daemon/journal.h"
 #include "control/lldp/agent.h"
 #include "dataplane/drop.h"
 #include "dataplane/qos/cause.h"
@@ -377,6 +382,130 @@ static void an_unknown_type_is_ignored(void **state)
 	assert_int_equal(n_lines(b), 0);
 }
 
+// ---- the journal
+
+// Standard error becomes the journal; its socket, an abstract one. The reader's end.
+static int begin_journal(void)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	char name[64], stream[64];
+	struct stat st;
+
+	fstat(STDERR_FILENO, &st);
+	snprintf(stream, sizeof(stream), "%llu:%llu", (unsigned long long)st.st_dev,
+		 (unsigned long long)st.st_ino);
+	setenv("JOURNAL_STREAM", stream, 1);
+	snprintf(name, sizeof(name), "@weir-test-journal-%d", getpid());
+	memcpy(at.sun_path + 1, name + 1, strlen(name + 1));
+	assert_return_code(bind(fd, (const struct sockaddr *)&at,
+				(socklen_t)(offsetof(struct sockaddr_un, sun_path) +
+					    strlen(name))), 0);
+	assert_true(journal_open(name));
+	return fd;
+}
+
+static void end_journal(int fd)
+{
+	journal_close();
+	unsetenv("JOURNAL_STREAM");
+	close(fd);
+}
+
+// Takes the next entry apart as journald does: NAME, the length of the value, the value. The answer
+// has lines NAME=VALUE, with newlines of values as '|'.
+static const char *entry(int fd)
+{
+	static char out[TEXT_LEN];
+	char bytes[TEXT_LEN];
+	ssize_t n = recv(fd, bytes, sizeof(bytes), 0);
+	size_t to = 0;
+
+	for (ssize_t at = 0; at < n;) {
+		const char *nl = memchr(bytes + at, '\n', (size_t)(n - at));
+		uint64_t len;
+
+		assert_non_null(nl);
+		to += (size_t)sprintf(out + to, "%.*s=", (int)(nl - bytes - at), bytes + at);
+		memcpy(&len, nl + 1, sizeof(len));
+		for (uint64_t i = 0; i < le64toh(len); i++)
+			out[to++] = nl[1 + sizeof(len) + i];
+		for (char *c = out + to - le64toh(len); c < out + to; c++)
+			*c = *c == '\n' ? '|' : *c;
+		out[to++] = '\n';
+		at = nl - bytes + 1 + (ssize_t)sizeof(len) + (ssize_t)le64toh(len);
+		assert_int_equal(bytes[at++], '\n');
+	}
+	out[to] = '\0';
+	return out;
+}
+
+static void an_entry_of_the_journal_has_fields(void **state)
+{
+	struct bench *b = *state;
+	const struct event storm = {.type = EVENT_STORM, .port = 1, .cls = 3, .a = WATCHDOG_DROP,
+				    .b = 100250999};
+	int fd = begin_journal();
+
+	eventlog_add(b->log, &storm, SECOND);
+	assert_string_equal(entry(fd),
+			    "MESSAGE=sw1 alarm pfc-storm: the watchdog found a PFC storm; the "
+			    "class is in recovery port=p2 class=3 action=drop measured_us=100250\n"
+			    "PRIORITY=3\nSYSLOG_IDENTIFIER=weir\nWEIR_PORT=p2\nWEIR_CLASS=3\n"
+			    "WEIR_ACTION=drop\nWEIR_MEASURED_US=100250\nWEIR_SWITCH=sw1\n"
+			    "WEIR_EVENT=pfc-storm\nWEIR_SEVERITY=alarm\n");
+	log_line("sw1 said so");
+	assert_string_equal(entry(fd),
+			    "MESSAGE=sw1 said so\nPRIORITY=5\nSYSLOG_IDENTIFIER=weir\n");
+	end_journal(fd);
+	assert_int_equal(n_lines(b), 0); // nothing twice
+}
+
+static void a_neighbour_cannot_add_a_field(void **state)
+{
+	struct bench *b = *state;
+	const struct event e = {.type = EVENT_LLDP_NEW, .port = 0, .cls = 0xff};
+	int fd = begin_journal();
+
+	eventlog_add_about(b->log, &e, "tor1\nPRIORITY=0\n", SECOND);
+	assert_non_null(strstr(entry(fd), "WEIR_NEIGHBOUR=tor1|PRIORITY=0|\n"));
+	end_journal(fd);
+}
+
+static void a_journal_that_stands_still_loses_entries_and_is_told(void **state)
+{
+	uint64_t before = journal_lost(), n = 0;
+	char want[64];
+	int fd = begin_journal();
+
+	(void)state;
+	while (journal_lost() < before + 3 && n++ < 100000)
+		log_line("a");
+	assert_int_equal(journal_lost(), before + 3);
+	while (entry(fd)[0] != '\0') // the reader goes on
+		continue;
+	log_line("b");
+	snprintf(want, sizeof(want), "MESSAGE=the journal was not read: entries lost=3\n");
+	assert_memory_equal(entry(fd), want, strlen(want));
+	assert_memory_equal(entry(fd), "MESSAGE=b\n", 10);
+	assert_string_equal(entry(fd), "");
+	end_journal(fd);
+}
+
+static void another_stream_is_not_the_journal(void **state)
+{
+	struct bench *b = *state;
+
+	setenv("JOURNAL_STREAM", "1:2", 1);
+	assert_false(journal_open("@weir-test-nobody"));
+	setenv("JOURNAL_STREAM", "nonsense", 1);
+	assert_false(journal_open("@weir-test-nobody"));
+	unsetenv("JOURNAL_STREAM");
+	assert_false(journal_open("@weir-test-nobody"));
+	log_line("a line");
+	assert_int_equal(n_lines(b), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -399,6 +528,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_reader_may_ask_for_the_grave_ones_only, begin,
 						end),
 		cmocka_unit_test_setup_teardown(an_unknown_type_is_ignored, begin, end),
+		cmocka_unit_test_setup_teardown(an_entry_of_the_journal_has_fields, begin, end),
+		cmocka_unit_test_setup_teardown(a_neighbour_cannot_add_a_field, begin, end),
+		cmocka_unit_test_setup_teardown(
+			a_journal_that_stands_still_loses_entries_and_is_told, begin, end),
+		cmocka_unit_test_setup_teardown(another_stream_is_not_the_journal, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
