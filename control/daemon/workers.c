@@ -267,6 +267,8 @@ int workers_start(struct workers *s)
 		workers_stop(s);
 		return err;
 	}
+	for (unsigned i = 0; i < n; i++)
+		s->seen[i].at_ns = clock_now_ns(&d->clock);
 	for (unsigned i = 0; i < d->n_open; i++)
 		take_device(s, i);
 	give_orders(s, 0);
