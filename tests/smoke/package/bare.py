@@ -98,9 +98,9 @@ class Bare:
 
         with open(self.root + ".log", "w") as log:
             self.process = subprocess.Popen(
-                ["unshare", "-m", "-p", "-f", "-n", "-u", "-i", "-C", "--kill-child", "sh", "-c", BOOT,
-                 "sh", self.root], preexec_fn=enter, stdin=subprocess.DEVNULL, stdout=log,
-                stderr=log)
+                ["unshare", "-m", "-p", "-f", "-n", "-u", "-i", "-C", "--kill-child",
+                 "sh", "-c", BOOT, "sh", self.root], preexec_fn=enter,
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         try:
             live.eventually(lambda: self.run("systemctl is-system-running", check=False)
                             .stdout.strip() in ("running", "degraded"), "systemd runs", 30)
