@@ -52,7 +52,9 @@ def the_image_is_an_archive_with_the_programs():
     want(manifest["RepoTags"] == ["weir:latest"], f"{manifest}")
     for program in ("weir", "weirctl", "weir-host", "weir-lab"):
         want(f"usr/bin/{program}" in names, f"{program} is in {names}")
-    want("/" + names[4] == config["config"]["Entrypoint"][0], f"{config} {names}")
+    want("/" + names[0] == config["config"]["Entrypoint"][0], f"{config} {names}")
+    for path in ("etc/weir/sw1.yaml", "var/lib/dpkg/status", "var/lib/dpkg/info/weir.list"):
+        want(path in names, f"{path} of an installed package is in {names}")
 
 
 def podman_starts_the_image_where_the_kernel_lets_it():
