@@ -72,6 +72,19 @@ def base(folder):
     return path
 
 
+def remove_group(path):
+    """True once a control group without a process is gone, with all below it."""
+    for folder, _, _ in os.walk(path, topdown=False):
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)
+    return not os.path.exists(path)
+
+
+def is_empty(group):
+    with open(f"{group}/cgroup.events") as f:
+        return "populated 0" in f.read()
+
+
 class Bare:
     def __init__(self, cache, root):
         self.root = root
@@ -90,6 +103,9 @@ class Bare:
         if not tops:
             live.skip("no control groups of version 2, so systemd cannot run here")
         self.group = f"{tops[0]}/weir-test-{os.environ.get('WEIR_CONTAINED', os.getpid())}"
+        for left in glob.glob(f"{tops[0]}/weir-test-*"):  # by a run that was killed
+            if is_empty(left):
+                remove_group(left)
         os.makedirs(self.group, exist_ok=True)
 
         def enter():
@@ -148,9 +164,4 @@ class Bare:
         if self.group is None:
             return
 
-        def gone():
-            for folder, _, _ in os.walk(self.group, topdown=False):
-                with contextlib.suppress(OSError):
-                    os.rmdir(folder)
-            return not os.path.exists(self.group)
-        live.eventually(gone, f"{self.group} is empty", 10)
+        live.eventually(lambda: remove_group(self.group), f"{self.group} is empty", 10)
