@@ -62,7 +62,7 @@ def packages(*options):
     done = subprocess.run([os.path.join(ROOT, "scripts", "package"), *options, CACHE],
                           capture_output=True, text=True)
     want(done.returncode == 0, done.stdout + done.stderr)
-    return sorted(glob.glob(f"{CACHE}/weir*.deb"))
+    return sorted(glob.glob(f"{CACHE}/*weir*.deb"))
 
 
 def installed():
@@ -111,8 +111,8 @@ def two_versions_are_built_and_lintian_finds_nothing():
     first = [shutil.move(p, kept) for p in packages()]
     second = packages("--version", NEXT)
     for paths in (first, second):
-        want([os.path.basename(p).split("_")[0] for p in paths] == ["weir-doc", "weir-lab", "weir"],
-             f"{paths}")
+        want({os.path.basename(p).split("_")[0] for p in paths} ==
+             {"python3-weir", "weir-doc", "weir-lab", "weir"}, f"{paths}")
 
 
 def they_install_in_a_bare_system():
@@ -121,12 +121,17 @@ def they_install_in_a_bare_system():
     packages_before = installed()
     system.run("apt-get -qq update", network=True)
     system.run(f"apt-get -qq install --no-install-recommends {put(first)}", network=True)
-    want(system.out("dpkg --verify weir weir-lab weir-doc") == "", "files as in the packages")
+    want(system.out("dpkg --verify weir weir-lab weir-doc python3-weir") == "",
+         "files as in the packages")
     want(system.out("weir --version") == "weir 0.1.0", system.out("weir --version"))
     done = system.run("cd /tmp && weir-lab run first --out /tmp/first && "
                       "for f in /usr/share/weir/conf/*.yaml; do weirctl check $f; done && "
                       "weirctl --help && weir-host --help && weir-inof --help")
     want("weir-inof" in done.stdout, done.stdout)
+    # What a release must not lack: the page, and the Python package.
+    want("This build has no page" not in system.out("weir-lab page </dev/null || cat "
+                                                    "/tmp/first/report.html"), "the page")
+    system.run("python3 -c 'import weir; weir.Switch'")
     for name in ("weir@sw1", "weir-inof@sw1", "weir-inof-zones"):
         done = system.run(f"systemd-analyze verify --man=no {name}.service")
         want(done.stdout + done.stderr == "", f"{name}: {done.stdout}{done.stderr}")
@@ -254,7 +259,7 @@ def purge_leaves_nothing():
     want(unit("Result") == ["success"], f"{unit('Result')}")
     system.run("rm -r /etc/systemd/system/weir@sw1.service.d /etc/apt/sources.list.d/weir.list "
                "/var/tmp/*")
-    system.run("apt-get -qq remove weir weir-lab weir-doc")
+    system.run("apt-get -qq remove weir weir-lab weir-doc python3-weir")
     want("/etc/weir/sw1.yaml" in system.out("find /etc/weir"), "a removal keeps the policy")
     system.run("apt-get -qq purge weir weir-lab weir-doc")
     # autoremove would keep those that other packages suggest.
