@@ -38,15 +38,16 @@ def quiet(policy):
 
 
 class Switch:
-    """`weir` in the namespace of the switch, or in another; policy: its text."""
+    """`weir` in the namespace of the switch, or in another; policy: its text; options: of weir."""
 
-    def __init__(self, world, programs, name, policy, where="sw"):
+    def __init__(self, world, programs, name, policy, where="sw", options=()):
         self.world, self.programs, self.name = world, programs, name
         self.path = os.path.join(world.logs, f"{name}.yaml")
         with open(self.path, "w") as f:
             f.write(quiet(policy))
         web = self.open_page(where) if programs.door is not None and where == "sw" else []
-        self.process = world.spawn(where, name, programs.weir, "-c", self.path, *web)
+        self.process = world.spawn(where, name, programs.weir, "-c", self.path, *web,
+                                   *options)
         self.process.wait_line("ready")
 
     def open_page(self, where):
