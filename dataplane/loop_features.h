@@ -7,6 +7,7 @@
 #include "dataplane/ecn.h"
 #include "dataplane/elephants.h"
 #include "dataplane/flows.h"
+#include "dataplane/microbursts.h"
 #include "dataplane/notify.h"
 #include "dataplane/peer_pause.h"
 #include "dataplane/punt.h"
@@ -19,6 +20,8 @@ static inline void features_before_ingress(struct worker *w)
 {
 	if (w->flows != NULL)
 		flows_tick(w);
+	if (unlikely(w->microbursts != NULL))
+		microbursts_tick(w);
 	// Before what arrives now: frames of a flow stay in order.
 	if (w->l3 != NULL && w->l3->waiting.n != 0)
 		waiting_step(w);
@@ -39,8 +42,10 @@ static inline uint64_t features_port_wake(const struct worker *w, const struct p
 }
 static inline uint64_t features_wake(const struct worker *w)
 {
-	return min_u64(w->l3 != NULL ? waiting_wake(&w->l3->waiting) : UINT64_MAX,
-		       w->flows != NULL ? elephants_wake(w) : UINT64_MAX);
+	uint64_t wake = min_u64(w->l3 != NULL ? waiting_wake(&w->l3->waiting) : UINT64_MAX,
+				w->flows != NULL ? elephants_wake(w) : UINT64_MAX);
+
+	return w->microbursts != NULL ? min_u64(wake, microbursts_wake(w)) : wake;
 }
 
 // Control wants something. was_held: admission was stopped before.
@@ -57,6 +62,12 @@ static inline void features_take_port_requests(struct worker *w, struct port *p,
 		storm_after_hold(w, p);
 }
 
+// `clear watermarks`: those of frames are cleared.
+static inline void features_watermarks_cleared(struct worker *w)
+{
+	microbursts_forget(w);
+}
+
 // The link of a port came up or went down, or the worker has taken a new policy.
 static inline void features_link_changed(struct worker *w, struct port *p)
 {
@@ -67,4 +78,5 @@ static inline void features_new_policy(struct worker *w)
 	for (unsigned i = 0; i < w->n_owned; i++)
 		storm_recompute(w, worker_port(w, w->owned[i]));
 	notify_new_policy(w);
+	microbursts_new_policy(w);
 }

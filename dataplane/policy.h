@@ -15,6 +15,7 @@
 #include "dataplane/qos/egress.h"
 #include "dataplane/qos/elephant.h"
 #include "dataplane/qos/guard.h"
+#include "dataplane/qos/microburst.h"
 #include "dataplane/qos/pfc.h"
 #include "dataplane/qos/pg.h"
 #include "dataplane/qos/policer.h"
@@ -256,6 +257,7 @@ struct policy {
 	struct policy_fdb_entry *fdb; // static entries
 	struct flow_params flows; // of the switch; `max` is a restart-only key
 	struct elephant_params elephants;
+	struct microburst_params microbursts;
 	struct pair_params pairing;
 	bool loop_detect; // some port sends probes
 	bool control_sends; // it does, or a port punts

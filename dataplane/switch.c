@@ -447,6 +447,7 @@ void switch_destroy(struct weir_switch *sw)
 	routes_destroy(sw);
 	punts_destroy(sw);
 	loops_free(sw);
+	microbursts_free(sw);
 	vxlan_free(sw);
 	ecn_free(sw);
 	zones_free(sw);
@@ -922,7 +923,7 @@ struct pool_use switch_pool(const struct weir_switch *sw, enum pool_id pool)
 
 	for (unsigned i = 0; i < sw->n_workers; i++) {
 		u.used += gauge_get(&sw->workers[i]->slots[pool].used);
-		u.max += gauge_get(&sw->workers[i]->slots[pool].max);
+		u.max += microbursts_pool_max(sw->workers[i], pool);
 	}
 	return u;
 }

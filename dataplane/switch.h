@@ -74,7 +74,8 @@ struct port_counters {
 };
 
 struct queue_counters {
-	gauge_t length_bytes, length_packets, max_bytes;
+	gauge_t length_bytes, length_packets;
+	gauge_t max_bytes; // a reader wants switch_watermark
 	ctr_t tx_packets, tx_bytes;
 	gauge_t residence_ns; // of the frame that left last
 	gauge_t residence_max_ns;
@@ -180,6 +181,11 @@ const struct queue_counters *switch_queue_counters(const struct weir_switch *sw,
 const struct pg_counters *switch_pg_counters(const struct weir_switch *sw, unsigned port,
 					     unsigned pg);
 const struct pg_state *switch_pg_state(const struct weir_switch *sw, unsigned port, unsigned pg);
+// The most since `clear watermarks`: bytes that queue i of a port held, cells of shared memory and
+// of headroom that group i used.
+enum watermark { WATERMARK_QUEUE, WATERMARK_SHARED, WATERMARK_HEADROOM };
+uint64_t switch_watermark(const struct weir_switch *sw, unsigned port, enum watermark which,
+			  unsigned i);
 uint64_t switch_skid_used(const struct weir_switch *sw, unsigned port); // cells
 const struct drop_counters *switch_drops(const struct weir_switch *sw, unsigned port, unsigned cls,
 					 enum drop_reason reason);

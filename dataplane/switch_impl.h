@@ -23,6 +23,7 @@
 //   pair orders            control                       its worker
 //   CNP records            their worker                  control
 //   feed and IPCC state    owner of the queue            control: struct ipcc_counters
+//   microburst ring, marks their worker                  control
 #pragma once
 
 #include <rte_mbuf.h>
@@ -38,6 +39,7 @@
 #include "dataplane/packet/roce.h"
 #include "dataplane/port.h"
 #include "dataplane/port_set.h"
+#include "dataplane/qos/microburst.h"
 #include "dataplane/rng.h"
 #include "dataplane/roce/ipcc.h"
 #include "dataplane/run.h"
@@ -134,6 +136,24 @@ struct worker_elephants {
 	uint64_t began_said, ended_said, said_ns; // for events
 	uint8_t latest_port, latest_cls; // of the latest that began
 	uint32_t places[ELEPHANTS_MAX]; // of the elephants in the table, `now` of them
+};
+
+// Watermarks of a port since `clear watermarks` but for the present window (microbursts.h).
+struct microburst_marks {
+	gauge_t queue[N_QUEUES], shared[N_PGS], headroom[N_PGS];
+	uint8_t xoff; // groups in XOFF when the window began
+};
+
+// The windows of a worker; made with the first policy that asks for them (switch_microbursts.c).
+struct worker_microbursts {
+	uint64_t end_ns; // of the window; UINT64_MAX: off
+	uint64_t begun_ns, window_ns;
+	uint64_t busy_seen; // loops that moved a frame, when the window began
+	bool holds; // a queue or group was not empty then
+	struct rte_ring *records; // of struct microburst_record, to control
+	ctr_t lost;
+	gauge_t ingress; // of the worker's slot of the ingress pool, as the marks
+	struct microburst_marks marks[]; // by port
 };
 
 // The flows that enter by a worker's ports.
@@ -245,6 +265,7 @@ struct __rte_cache_aligned worker {
 	struct worker_loop *loop; // NULL: no policy has asked for it yet
 	struct worker_vxlan *vxlan; // NULL: no policy has asked for it yet (vxlan.h)
 	struct worker_flows *flows; // NULL: no flow table
+	struct worker_microbursts *microbursts; // NULL: no policy has asked for it yet
 	bool ipcc; // some port of the switch has a queue that sends notifications
 	struct rte_ring *notes[MAX_WORKERS]; // to each other worker; NULL without flow tables
 	struct released *released;
@@ -456,6 +477,11 @@ void loops_free(struct weir_switch *sw);
 // Once per control step. Writes up to n events.
 unsigned loops_control(struct weir_switch *sw, uint64_t now_ns, struct event *events, unsigned n);
 bool loops_hold(const struct weir_switch *sw, unsigned port); // down for the sake of a loop
+
+// ---- switch_microbursts.c
+int microbursts_prepare(struct weir_switch *sw, const struct policy *p);
+void microbursts_free(struct weir_switch *sw);
+uint64_t microbursts_pool_max(const struct worker *w, unsigned pool); // cells
 
 // ---- switch_ecn.c
 void ecn_free(struct weir_switch *sw);

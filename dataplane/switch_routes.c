@@ -63,6 +63,8 @@ int switch_prepare(struct weir_switch *sw, struct policy *p)
 	if (err == 0)
 		err = punts_prepare(sw, p);
 	if (err == 0)
+		err = microbursts_prepare(sw, p);
+	if (err == 0)
 		err = vxlan_prepare(sw, p);
 	if (err != 0 || !p->routes.any || p->table != NULL)
 		return err;

@@ -107,6 +107,7 @@ static void reset_watermarks(struct worker *w)
 		}
 	}
 	gauge_set(&w->c.gap_max_ns, 0);
+	features_watermarks_cleared(w);
 }
 
 static void link_change(struct worker *w, struct port *p, bool up)

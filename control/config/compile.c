@@ -654,6 +654,13 @@ static uint64_t off_or_ns(const struct cfg_val *v)
 	return v->n == CFG_WORD_VALUE ? 0 : (uint64_t)v->n;
 }
 
+static struct microburst_params microburst_params_of(const struct cfg_microbursts *m)
+{
+	return (struct microburst_params){
+		.window_ns = cfg_is_on(&m->on, &m->map) ? (uint64_t)m->window.n : 0,
+		.from = (uint32_t)(m->from.n / 1000)}; // from millionths
+}
+
 static void compile_switch(struct compiler *k)
 {
 	const struct cfg_switch *sw = &k->c->root.sw;
@@ -670,6 +677,7 @@ static void compile_switch(struct compiler *k)
 	p->mac_move.hold_ns = (uint64_t)sw->mac_move_hold.n;
 	p->stall.pause_after_ns = off_or_ns(&sw->stall.pause_after);
 	p->stall.alarm_after_ns = off_or_ns(&sw->stall.alarm_after);
+	p->microbursts = microburst_params_of(&sw->microbursts);
 }
 
 int compile_policy(const struct config *c, const struct port_facts *facts,

@@ -694,6 +694,16 @@ static const struct cfg_row elephants_rows[] = {
 };
 static SCHEMA(elephants_schema, elephants_rows, cfg_elephants);
 
+static const struct cfg_row microbursts_rows[] = {
+	{NUMBER(TIME, cfg_microbursts, window), .min = US(100), .max = SECONDS(1), .dflt = MS(1),
+	 .help = "the highest use of each queue and priority group is taken so often"},
+	{NUMBER(PERCENT, cfg_microbursts, from), .min = PERCENT(1), .max = PERCENT(100),
+	 .dflt = PERCENT(50),
+	 .help = "a window belongs to a burst from this share of the limit on: kmax, or the "
+		 "threshold of a lossy queue; of a group XOFF"},
+};
+static SCHEMA(microbursts_schema, microbursts_rows, cfg_microbursts);
+
 static const struct cfg_row pairing_rows[] = {
 	{NUMBER(COUNT, cfg_pairing, matches), .min = 1, .max = 100, .dflt = PAIR_MATCHES,
 	 .help = "ACKs that must fit before the switch pairs them with the only flow left"},
@@ -753,6 +763,11 @@ static const struct cfg_row switch_rows[] = {
 	 .help = "which flows are elephants, and which frames are mice: RoCEv2, TCP and other "
 		 "UDP. The table of flows then has flows of all three. `on` or `{}`: with these "
 		 "defaults"},
+	{FIELD(CFG_MAP, cfg_switch, microbursts), .sub = &microbursts_schema,
+	 .scalar = SCALAR("microbursts", CFG_SWITCH, AT(cfg_switch, microbursts.on)),
+	 .dflt_text = "off",
+	 .help = "how full each queue and priority group was in each millisecond, for `weirctl "
+		 "show microbursts`. `on` or `{}`: with these defaults"},
 	{FIELD(CFG_MAP, cfg_switch, pairing), .sub = &pairing_schema, .dflt_text = "defaults",
 	 .help = "how the queue pair of a flow's sender is found"},
 	{FIELD(CFG_MAP, cfg_switch, stall), .sub = &stall_schema, .dflt_text = "defaults",

@@ -41,6 +41,12 @@ struct cfg_elephants {
 	struct cfg_val rate, end_rate, bytes, period, age, mice_packets;
 };
 
+struct cfg_microbursts {
+	struct cfg_map map;
+	struct cfg_val on; // a scalar in place of the map
+	struct cfg_val window, from;
+};
+
 struct cfg_pairing {
 	struct cfg_map map;
 	struct cfg_val matches;
@@ -60,6 +66,7 @@ struct cfg_switch {
 	struct cfg_ecmp ecmp;
 	struct cfg_flows flows;
 	struct cfg_elephants elephants;
+	struct cfg_microbursts microbursts;
 	struct cfg_pairing pairing;
 	struct cfg_stall stall;
 };

@@ -826,6 +826,8 @@ static const struct kind {
 	   "idle priority group|s",
 	   FACTS(F_PG_MARKS_max_shared_bytes, F_PG_MARKS_max_headroom_bytes)},
 	  {FACTS_POOL_MARKS}}, 3},
+	{FACTS_BURSTS, "queues and priority groups that were full for milliseconds; peaks by ms",
+	 print_microbursts},
 	{FACTS_DROPS, "dropped frames by port, class and reason", end_drops,
 	 {{FACTS_DROPS, "no frame was dropped"}}, 1},
 	{FACTS_FDB, "addresses and their ports, and how many each port has", NULL,

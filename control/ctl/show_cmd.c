@@ -341,6 +341,7 @@ static int print_tables(const struct ctl *c, struct client *cl, const char *what
 {
 	struct show_wish wish = {.all = c->all || port != NULL, .explain = c->explain,
 				 .unpaired = c->unpaired, .elephants = c->elephants, .port = port,
+				 .count = c->count,
 				 .width = c->wide ? 0 : terminal_width(stdout)};
 	struct json_object *state =
 		client_exchange(cl, request_of("show", "what", fact_lists[FACTS_VERSION].what));

@@ -27,6 +27,7 @@
 #include "control/daemon/process.h"
 #include "control/daemon/telemetry.h"
 #include "control/lldp/local.h"
+#include "control/observe/burstlog.h"
 #include "control/observe/fact.h"
 #include "control/stop.h"
 #include "dataplane/units.h"
@@ -369,7 +370,8 @@ static int open_control(struct daemon *d)
 	int fd;
 
 	if (observe_create(d->sw, &d->observe) != 0 || eventlog_create(d->policy, &d->log) != 0 ||
-	    cnplog_create(&d->cnps) != 0 || reload_create(d, &d->reload) != 0 ||
+	    cnplog_create(&d->cnps) != 0 || burstlog_create(d->n_open, &d->bursts) != 0 ||
+	    reload_create(d, &d->reload) != 0 ||
 	    hotplug_create(d, &d->hotplug) != 0 || lldp_create(d, &d->lldp) != 0 ||
 	    inof_agent_create(d, &d->inof) != 0)
 		return failed("out of memory");
@@ -379,6 +381,7 @@ static int open_control(struct daemon *d)
 		return failed("ecn: %s", err);
 	observe_set_auto_ecn(d->observe, d->auto_ecn);
 	observe_set_lldp(d->observe, lldp_agent_of(d->lldp));
+	observe_set_microbursts(d->observe, d->bursts);
 	lldp_new_policy(d->lldp, 0);
 	inof_agent_new_policy(d->inof, 0);
 	observe_set_time_scale(d->observe, config_time_scale(d->config));
@@ -525,6 +528,7 @@ static void take_down(struct daemon *d)
 	autoecn_destroy(d->auto_ecn);
 	reload_destroy(d->reload);
 	cnplog_destroy(d->cnps);
+	burstlog_destroy(d->bursts);
 	eventlog_destroy(d->log);
 	observe_destroy(d->observe);
 	switch_destroy(d->sw);
@@ -594,6 +598,8 @@ static void control_once(struct daemon *d, uint64_t now_ns)
 		eventlog_add(d->log, &events[i], now_ns);
 	eventlog_tick(d->log, now_ns);
 	cnplog_poll(d->cnps, d->sw, wall_now_ns());
+	burstlog_poll(d->bursts, d->sw,
+		      &(struct burst_clock){model_ns, wall_now_ns(), config_time_scale(d->config)});
 	observe_sample(d->observe, now_ns);
 	workers_poll(d->workers, now_ns);
 	reload_poll(d->reload, now_ns);

@@ -40,6 +40,7 @@ struct daemon {
 	struct observe *observe;
 	struct eventlog *log;
 	struct cnplog *cnps;
+	struct burstlog *bursts;
 	struct reload *reload;
 	struct workers *workers;
 	struct hotplug *hotplug;

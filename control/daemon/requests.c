@@ -167,7 +167,9 @@ static const char *on_show(struct requests *r, struct request *q)
 				  : resolver_neighbours(d->resolver, d->sw, q->port, r->now_ns);
 	} else {
 		q->data = observe_rows(d->observe, what, q->port,
-				       true_in(q->json, "all") ? OBSERVE_ALL_ROWS : 0, r->now_ns);
+				       OBSERVE_HISTORY |
+					       (true_in(q->json, "all") ? OBSERVE_ALL_ROWS : 0),
+				       r->now_ns);
 	}
 	return q->data != NULL ? NULL : wrong(r, "cannot show \"%.32s\"", what);
 }

@@ -248,7 +248,8 @@ static void queue_cells(struct grid *g, const struct run *r, const struct queue_
 	grid_put(g, "%s.p%u.%u", r->sc->switches[o->sw].name, o->port + 1u, o->queue);
 	put_rate(r, g, line);
 	put_value(r, g, EXPR_SHARE, line / speed);
-	put_value(r, g, EXPR_BYTES, (double)gauge_get(&c->max_bytes));
+	put_value(r, g, EXPR_BYTES,
+		  (double)switch_watermark(sw, o->port, WATERMARK_QUEUE, o->queue));
 	report_put_count(g, marked);
 	put_value(r, g, EXPR_SHARE, packets == 0 ? 0 : (double)marked / (double)packets);
 	report_put_count(g, o->of_group.pauses);

@@ -67,7 +67,7 @@ static struct json_object *key_text(const struct flow_key *k)
 	return json_object_new_string(text);
 }
 
-static struct json_object *wall_text(uint64_t wall_ns)
+struct json_object *wall_text(uint64_t wall_ns)
 {
 	time_t s = (time_t)(wall_ns / SECOND_NS);
 	char text[32];

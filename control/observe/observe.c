@@ -23,6 +23,7 @@ static uint64_t rate(const struct at *a, const struct rate_series *r, const ctr_
 }
 
 #define RATE(m) rate(a, &a->o->port[a->port].rates.m, &a->pc->m)
+#define WATERMARK(which) switch_watermark(a->o->sw, a->port, WATERMARK_##which, a->i)
 #define QUEUE_RATE(series, m) rate(a, &a->o->port[a->port].rates.series[a->i], &a->qc->m)
 
 // Percent of the line, with what a frame takes there beyond its length.
@@ -670,7 +671,7 @@ static const struct {
 	{FACTS_INOF_HOSTS, show_inof_hosts}, {FACTS_INOF_ZONES, show_inof_zones},
 	{FACTS_INOF_LOG, show_inof_log}, {FACTS_INOF_PORTS, show_inof_ports},
 	{FACTS_INOF_PEERS, show_inof_peers},
-	{FACTS_VNIS, show_vxlan},
+	{FACTS_VNIS, show_vxlan}, {FACTS_BURSTS, show_microbursts},
 	{FACTS_IPCC, show_ipcc}, {FACTS_LINUX_TAPS, show_linux}, {FACTS_FLOW_TABLE, show_flows},
 	{FACTS_INTERFACES, NULL, {{port_rows, FACTS_INTERFACES}}},
 	{FACTS_HINTS, NULL, {{port_rows, FACTS_HINTS}}},
@@ -772,6 +773,11 @@ void observe_set_inof(struct observe *o, const struct inof_registry *inof)
 	for (unsigned port = 0; inof != o->inof && port < policy_of(o)->n_ports; port++)
 		o->port[port].base.inof = (struct inof_counters){0};
 	o->inof = inof;
+}
+
+void observe_set_microbursts(struct observe *o, struct burstlog *bursts)
+{
+	o->bursts = bursts;
 }
 
 void observe_set_about(struct observe *o, const struct observe_about *about)
@@ -878,4 +884,5 @@ void observe_clear(struct observe *o, uint64_t now_ns)
 	}
 	switch_flow_totals(o->sw, &o->flow_base);
 	tunnels_clear(o);
+	microbursts_clear(o);
 }

@@ -44,6 +44,10 @@ void observe_set_lldp(struct observe *o, const struct lldp_agent *lldp);
 struct inof_registry;
 void observe_set_inof(struct observe *o, const struct inof_registry *inof);
 
+// The log of `show microbursts`. NULL, as at the start: none, and the lists are empty.
+struct burstlog;
+void observe_set_microbursts(struct observe *o, struct burstlog *bursts);
+
 // The values of `show version` that come from the daemon. The caller keeps the texts.
 struct observe_about {
 	const char *version, *policy_file;
@@ -84,6 +88,7 @@ enum observe_flags {
 	OBSERVE_RAW = 2, // counters since the start, whatever was cleared
 	// drops: also what must not happen, the losses in lossless classes, as rows of zeros
 	OBSERVE_ALARM_ROWS = 4,
+	OBSERVE_HISTORY = 8, // microbursts: also the last windows
 };
 
 // The same, with a set of enum observe_flags.

@@ -7,6 +7,7 @@
 #include "control/inof/registry.h"
 #include "control/lldp/agent.h"
 #include "control/model_time.h"
+#include "control/observe/burstlog.h"
 #include "control/observe/fact.h"
 #include "control/observe/observe.h"
 #include "control/observe/rate.h"
@@ -67,6 +68,7 @@ struct observe {
 	const struct autoecn *auto_ecn; // likewise
 	const struct lldp_agent *lldp; // likewise
 	const struct inof_registry *inof; // likewise
+	struct burstlog *bursts; // likewise
 	observe_linux_fn *linux_numbers; // NULL: the kernel is not the control plane
 	void *linux_arg;
 	struct observe_about about;
@@ -83,6 +85,7 @@ struct observe {
 	struct flow_totals flow_base;
 	struct vxlan_peer_counters tunnel_base[VTEP_MAX_PEERS];
 	struct vxlan_counters tunnels_base;
+	uint64_t records_lost_base; // of microbursts
 	struct worker_counters worker_zero; // the values at the start, as baseline_zero
 	struct rate_clock clock;
 };
@@ -148,6 +151,14 @@ struct at {
 	struct pause_cause cause;
 	uint64_t last_pause_ns;
 	bool pausing;
+	// microbursts.c
+	const struct burst *burst;
+	struct {
+		struct burst_counts counts;
+		uint64_t peak_bytes;
+		struct value history;
+	} part;
+	uint64_t records_lost_base;
 	// auto_ecn.c
 	const struct autoecn_view *ecn;
 	// lldp.c
@@ -213,6 +224,10 @@ show_fn show_lldp, show_dcbx;
 show_fn show_inof_hosts, show_inof_zones, show_inof_log, show_inof_ports,
 	show_inof_peers;
 
+// microbursts.c
+show_fn show_microbursts;
+void microbursts_clear(struct observe *o);
+
 // tunnels.c
 show_fn show_vxlan;
 void tunnels_clear(struct observe *o);
@@ -222,6 +237,7 @@ struct json_object *peer_json(const struct vtep *v, unsigned peer);
 // flows.c
 struct value flows_value(enum fact_id f, const struct at *a);
 show_fn show_ipcc, show_flows, show_linux;
+struct json_object *wall_text(uint64_t wall_ns); // time of day, UTC
 
 static inline const char *port_name(const struct observe *o, unsigned port)
 {

@@ -51,6 +51,8 @@ static void put_head(FILE *f, const struct rig_conf *c)
 {
 	fprintf(f, "switch: {name: bench, workers: %u, buffer: {size: %uMB, cell: %uB}, ",
 		c->n_workers, buffer_mb(c), CELL_BYTES);
+	if (c->microbursts != NULL)
+		fprintf(f, "microbursts: {window: %s}, ", c->microbursts);
 	fprintf(f, "flows: {max: %u}, elephants: %s}\nports:\n", c->flow_table,
 		c->elephants ? "on" : "off");
 	for (unsigned i = 0; i < c->n_ports; i++) {

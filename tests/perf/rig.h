@@ -27,6 +27,7 @@ struct rig_conf {
 	const char *profile_key; // of the policy's profile, with its value; NULL: nothing more
 	uint32_t flow_table; // entries; 0: the switch has none
 	bool elephants; // and the switch looks for elephants in it
+	const char *microbursts; // length of the window of peaks; NULL: off
 	uint32_t zoned; // flows of a port whose ends are stations of hard zoning; 0: there is none
 	uint32_t spread; // queue pairs that each port's frames are spread over; 0: as they are
 	uint32_t driver_frames; // that all drivers together keep for good, beside their rings

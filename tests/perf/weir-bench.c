@@ -48,6 +48,7 @@ static const char usage[] =
 	"  --key 'KEY: VALUE'   one more key of the policy's profile, such as 'watchdog: on'\n"
 	"  --flow-table N       entries of the flow table, up to 1048576 (0: none)\n"
 	"  --elephants          the switch looks for elephants in it\n"
+	"  --microbursts TIME   the switch takes the peak of each queue and group so often\n"
 	"  --spread N           so many queue pairs a port, a power of two, in random order, with\n"
 	"                       PSNs that follow, whatever the frames say\n"
 	"  --responses          frames are READ responses, else SENDs\n"
@@ -63,7 +64,8 @@ static const char usage[] =
 
 enum { OPT_FRAME = 256, OPT_FLOWS, OPT_MACS, OPT_ROUTE, OPT_SVI, OPT_VXLAN, OPT_ZONES,
        OPT_WORKERS, OPT_CPUS, OPT_STAYS, OPT_QUEUE, OPT_STANDING, OPT_KEY, OPT_FLOW_TABLE,
-       OPT_ELEPHANTS, OPT_SPREAD, OPT_RESPONSES, OPT_ROUNDS, OPT_ROUND_US, OPT_SPLIT, OPT_STAGES,
+       OPT_ELEPHANTS, OPT_MICROBURSTS,
+       OPT_SPREAD, OPT_RESPONSES, OPT_ROUNDS, OPT_ROUND_US, OPT_SPLIT, OPT_STAGES,
        OPT_TRAFFIC, OPT_ONLY_TRAFFIC, OPT_DEVICE, OPT_JSON, OPT_HELP };
 
 static const struct option longs[] = {
@@ -82,6 +84,7 @@ static const struct option longs[] = {
 	{"key", required_argument, NULL, OPT_KEY},
 	{"flow-table", required_argument, NULL, OPT_FLOW_TABLE},
 	{"elephants", no_argument, NULL, OPT_ELEPHANTS},
+	{"microbursts", required_argument, NULL, OPT_MICROBURSTS},
 	{"spread", required_argument, NULL, OPT_SPREAD},
 	{"rounds", required_argument, NULL, OPT_ROUNDS},
 	{"round-us", required_argument, NULL, OPT_ROUND_US},
@@ -179,6 +182,7 @@ static bool option(int opt, struct options *o)
 	case OPT_ZONES: o->zones = true; return true;
 	case OPT_STANDING: return number(optarg, 1, 65536, &o->rig.standing);
 	case OPT_ELEPHANTS: o->rig.elephants = true; return true;
+	case OPT_MICROBURSTS: o->rig.microbursts = optarg; return true;
 	case OPT_FLOW_TABLE: return number(optarg, 0, FLOW_MAX, &o->rig.flow_table);
 	case OPT_SPREAD: return power_of_two(optarg, FLOW_MAX, &o->rig.spread);
 	case OPT_RESPONSES: o->traffic.responses = true; return true;

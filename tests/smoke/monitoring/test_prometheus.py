@@ -38,7 +38,11 @@ for line in sys.stdin:
 """ % API
 # conf/ipcc.yaml with a watchdog and a small buffer. At this speed a PAUSE outlasts PAUSE_EVERY_S.
 POLICY = """\
-switch: {name: %s, stall: {pause_after: off, alarm_after: off}, buffer: {size: 1MB}}
+switch:
+  name: %s
+  stall: {pause_after: off, alarm_after: off}
+  buffer: {size: 1MB}
+  microbursts: on
 ports:
   - {name: "p[1-3]", device: "xdp:sw[1-3]", speed: 500M, mtu: 1500, profile: roce}
 fdb:

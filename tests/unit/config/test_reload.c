@@ -123,6 +123,7 @@ static const char notifying[] =
 	"  flows: {max: 5000, age: 4s}\n"
 	"  elephants: {rate: 3G, end_rate: 2G, bytes: 3MB, period: 4ms, age: 9ms,\n"
 	"              mice_packets: 127}\n"
+	"  microbursts: {window: 2ms, from: 40%}\n"
 	"  pairing: {matches: 5, sources: [cm, ack]}\n"
 	"ports:\n"
 	"  - {name: n1, device: \"xdp:n1\", speed: 1G, profile: q}\n"
@@ -386,6 +387,10 @@ static const struct change changes[] = {
 	{"age: 9ms", "age: 8ms", " switch.elephants.age", NULL},
 	{"mice_packets: 127", "mice_packets: 126", " switch.elephants.mice_packets", NULL},
 	{"switch: {flows: off}", "switch: {flows: off, elephants: off}", " switch.elephants", NULL},
+	{"window: 2ms, f", "window: 3ms, f", " switch.microbursts.window", NULL},
+	{"from: 40%", "from: 41%", " switch.microbursts.from", NULL},
+	{"switch: {flows: off}", "switch: {flows: off, microbursts: off}", " switch.microbursts",
+	 NULL},
 	{"color: red, c", "color: yellow, c", " " Q2 "elephants.color", NULL},
 	{"class: 1, dscp: 9", "class: 0, dscp: 9", " " Q2 "elephants.class", NULL},
 	{"dscp: 9}", "dscp: 10}", " " Q2 "elephants.dscp", NULL},

@@ -179,6 +179,31 @@ bool switch_queue_paused(const struct weir_switch *sw, unsigned port, unsigned q
 	return port == 0 && queue == 3;
 }
 
+uint64_t switch_watermark(const struct weir_switch *sw, unsigned port, enum watermark which,
+			  unsigned i)
+{
+	const struct pg_state *pg = &sw->port[port].pg[i];
+
+	return which == WATERMARK_QUEUE	   ? gauge_get(&sw->port[port].queue[i].max_bytes)
+	       : which == WATERMARK_SHARED ? gauge_get(&pg->max_shared)
+					   : gauge_get(&pg->max_headroom);
+}
+
+unsigned switch_microburst_records(struct weir_switch *sw, struct microburst_record *out,
+				   unsigned n)
+{
+	unsigned k = sw->n_microbursts < n ? sw->n_microbursts : n;
+
+	memcpy(out, sw->microbursts, k * sizeof(out[0]));
+	sw->n_microbursts = 0;
+	return k;
+}
+
+uint64_t switch_microburst_records_lost(const struct weir_switch *sw)
+{
+	return sw->microbursts_lost;
+}
+
 struct pool_use switch_pool(const struct weir_switch *sw, enum pool_id pool)
 {
 	(void)sw;

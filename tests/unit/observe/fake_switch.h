@@ -8,6 +8,7 @@
 #include "dataplane/qos/pg.h"
 #include "dataplane/switch.h"
 #include "dataplane/switch_flows.h"
+#include "dataplane/switch_microbursts.h"
 #include "dataplane/switch_vxlan.h"
 
 enum { FAKE_PORTS = 2, FAKE_WORKERS = 2 };
@@ -66,6 +67,9 @@ struct weir_switch {
 	struct vxlan_counters tunnels;
 	struct fdb_port behind; // addresses of each peer
 	uint8_t place; // of the only address
+	struct microburst_record microbursts[FAKE_RECORDS]; // that nobody has taken
+	unsigned n_microbursts;
+	uint64_t microbursts_lost;
 	struct vtep vtep; // in the policy where a test puts it there
 };
 

@@ -5,8 +5,10 @@
 
 #include "control/inof/registry.h"
 #include "control/lldp/agent.h"
+#include "control/observe/burstlog.h"
 #include "control/observe/fact.h"
 #include "control/observe/linux_numbers.h"
+#include "dataplane/units.h"
 #include "drivers/standin/standin.h"
 #include "tests/unit/observe/rows.h"
 
@@ -108,7 +110,14 @@ static void every_key_shown_has_a_row_and_every_row_is_shown(void **state)
 	struct bench *b = *state;
 	struct lldp_agent *lldp = agent_with_host();
 	struct inof_registry *inof = registry_with_hosts();
+	struct burstlog *bursts;
 
+	assert_int_equal(burstlog_create(FAKE_PORTS, &bursts), 0);
+	b->sw->policy->microbursts = (struct microburst_params){MS_NS, 500};
+	b->sw->microbursts[b->sw->n_microbursts++] = (struct microburst_record){
+		.windows = 1, .share = 500, .part = MICROBURST_GROUPS};
+	burstlog_poll(bursts, b->sw, &(struct burst_clock){.time_scale = 1});
+	observe_set_microbursts(b->o, bursts);
 	observe_set_lldp(b->o, lldp);
 	observe_set_inof(b->o, inof);
 	ctr_add(&b->sw->port[0].drops[3][DROP_WRED].packets, 1);
@@ -140,6 +149,8 @@ static void every_key_shown_has_a_row_and_every_row_is_shown(void **state)
 	lldp_agent_destroy(lldp);
 	observe_set_inof(b->o, NULL);
 	inof_destroy(inof);
+	observe_set_microbursts(b->o, NULL);
+	burstlog_destroy(bursts);
 }
 
 // ---- counters and baselines
