@@ -10,6 +10,7 @@
 #include "control/lab/chain.h"
 #include "control/lab/discovery.h"
 #include "control/lab/ideal.h"
+#include "control/lab/bursts.h"
 #include "control/lab/inof.h"
 #include "control/lab/lab_capture.h"
 #include "control/lab/thresholds.h"
@@ -245,6 +246,7 @@ void fabric_look(struct fabric *f)
 {
 	for (uint32_t i = 0; i < f->sc->n_switches; i++)
 		fabric_control(f, i);
+	f->out_of_memory |= !lab_bursts_look(f, f->clock.now_ns);
 }
 
 static void control(void *arg, uint64_t now_ns)
@@ -679,6 +681,7 @@ void fabric_destroy(struct fabric *f)
 	if (f == NULL)
 		return;
 	thresholds_destroy(f);
+	lab_bursts_destroy(f);
 	for (uint32_t i = 0; f->switches != NULL && i < f->sc->n_switches; i++) {
 		struct fabric_switch *s = &f->switches[i];
 

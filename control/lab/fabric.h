@@ -52,6 +52,7 @@ struct fabric_switch {
 	struct levels levels; // the readers of queue lengths
 	struct flow_book book;
 	struct autoecn *auto_ecn; // NULL: no queue has it
+	struct burstlog *bursts; // NULL: no policy has asked for microbursts yet
 };
 
 struct fabric_host {

@@ -4,6 +4,7 @@
 #include "control/inof/registry.h"
 #include "control/lab/discovery.h"
 #include "control/lab/inof.h"
+#include "control/observe/burstlog.h"
 
 // Of a port as a whole: class 0 stands for all of them.
 static double dcbx_is(const struct metric_part *at, enum dcbx_state state)
@@ -27,6 +28,19 @@ double metric_dcbx_events(const struct metric_part *at)
 	return at->cls != 0 ? 0
 			    : (double)discovery_mismatches(at->w->fabric->discovery, at->o->node,
 							   at->port);
+}
+
+// None for another class of the queue than the lowest.
+double metric_bursts(const struct metric_part *at)
+{
+	const struct burstlog *l = at->w->fabric->switches[at->o->node].bursts;
+	const uint8_t *to = switch_policy(at->sw)->ports[at->port].classify.class_to_queue;
+
+	for (unsigned cls = 0; cls < at->cls; cls++)
+		if (to[cls] == to[at->cls])
+			return 0;
+	return l == NULL ? 0
+			 : (double)burstlog_counts(l, at->port, to[at->cls], true).bursts;
 }
 
 // NULL: the switch has no iNOF, or the number is not that of the port as a whole.

@@ -518,7 +518,8 @@ static void put_shown(struct json_object *row, const struct switch_lists *l, uns
 {
 	const struct fact_list *facts = &fact_lists[list];
 	struct json_object *data =
-		observe_rows(l->observe, facts->what, OBSERVE_ALL_PORTS, OBSERVE_RAW, l->end_ns);
+		observe_rows(l->observe, facts->what, OBSERVE_ALL_PORTS,
+			     OBSERVE_RAW | OBSERVE_HISTORY, l->end_ns);
 
 	json_object_object_add(row, facts->list,
 			       json_object_get(json_object_object_get(data, facts->list)));
@@ -544,6 +545,11 @@ static void put_switch(const struct run *r, uint32_t i, struct json_object *row)
 	}
 	put_shown(row, &l, FACTS_DROPS);
 	put_shown(row, &l, FACTS_POOLS);
+	if (r->fabric->switches[i].bursts != NULL) {
+		observe_set_microbursts(l.observe, r->fabric->switches[i].bursts);
+		for (unsigned list = FACTS_BURSTS; list <= FACTS_BURST_WINDOW; list++)
+			put_shown(row, &l, list);
+	}
 	json_object_object_add(row, fact_lists[FACTS_BALANCE].list, observe_balance(sw));
 	observe_destroy(l.observe);
 }

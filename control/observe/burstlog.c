@@ -134,6 +134,8 @@ static void take_params(struct burstlog *l, const struct microburst_params *para
 			     i < l->n_ports * MICROBURST_PARTS; i++) {
 		struct part *p = &l->parts[i];
 
+		if (p->next == 0)
+			continue; // its memory was never touched
 		p->next = p->burst = 0;
 		memset(p->peak, 0, sizeof(p->peak));
 	}

@@ -79,9 +79,9 @@ void show_microbursts(const struct show *s, struct json_object *out)
 
 	if (s->o->bursts == NULL)
 		return;
-	for (unsigned i = 0; (a.burst = burstlog_latest(s->o->bursts, i)) != NULL; i++)
-		if (a.burst->port >= s->first && a.burst->port < s->last &&
-		    (s->flags & OBSERVE_RAW) == 0)
+	for (unsigned i = 0; (s->flags & OBSERVE_HISTORY) != 0 &&
+			     (a.burst = burstlog_latest(s->o->bursts, i)) != NULL; i++)
+		if (a.burst->port >= s->first && a.burst->port < s->last)
 			emit(row_in(rows), FACTS_BURSTS, &a);
 	parts(s, out, FACTS_BURST_QUEUES, 0);
 	parts(s, out, FACTS_BURST_PGS, MICROBURST_GROUPS);

@@ -88,7 +88,7 @@ enum observe_flags {
 	OBSERVE_RAW = 2, // counters since the start, whatever was cleared
 	// drops: also what must not happen, the losses in lossless classes, as rows of zeros
 	OBSERVE_ALARM_ROWS = 4,
-	OBSERVE_HISTORY = 8, // microbursts: also the last windows
+	OBSERVE_HISTORY = 8, // microbursts: also the bursts and the last windows
 };
 
 // The same, with a set of enum observe_flags.

@@ -10,6 +10,7 @@
 #include <rte_mbuf.h>
 
 #include "control/daemon/daemon.h"
+#include "control/observe/burstlog.h"
 #include "dataplane/worker.h"
 #include "tests/eal.h"
 #include "tests/fuzz/fuzz.h"
@@ -190,6 +191,8 @@ static void open_control(struct fuzz_daemon *f)
 	FUZZ_CHECK(eventlog_create(d->policy, &d->log) == 0);
 	FUZZ_CHECK(reload_create(d, &d->reload) == 0);
 	FUZZ_CHECK(cnplog_create(&d->cnps) == 0);
+	FUZZ_CHECK(burstlog_create(d->n_open, &d->bursts) == 0);
+	observe_set_microbursts(d->observe, d->bursts);
 	FUZZ_CHECK(requests_create(d, net_listener(), &d->requests) == 0);
 }
 
@@ -235,6 +238,7 @@ void fuzz_daemon_close(struct fuzz_daemon *f)
 	switch_destroy(d->sw);
 	reload_destroy(d->reload);
 	cnplog_destroy(d->cnps);
+	burstlog_destroy(d->bursts);
 	eventlog_destroy(d->log);
 	observe_destroy(d->observe);
 	policy_destroy(d->policy);
@@ -267,6 +271,7 @@ static void control_step(struct fuzz_daemon *f)
 		eventlog_add(d->log, &events[i], f->now_ns);
 	eventlog_tick(d->log, f->now_ns);
 	cnplog_poll(d->cnps, d->sw, f->now_ns);
+	burstlog_poll(d->bursts, d->sw, &(struct burst_clock){f->now_ns, f->now_ns, 1});
 	observe_sample(d->observe, f->now_ns);
 	reload_poll(d->reload, f->now_ns);
 	requests_poll(d->requests, 0, f->now_ns);

@@ -284,6 +284,7 @@ static void add_stations(struct text *t, const struct schedule_conf *c)
 const char *schedule_policy(const struct schedule_conf *c, struct rng *rng, bool first)
 {
 	static struct text t;
+	struct rng windows = *rng; // as for elephants
 
 	t.n = 0;
 	t.full_speed = true;
@@ -291,6 +292,8 @@ const char *schedule_policy(const struct schedule_conf *c, struct rng *rng, bool
 	t.elephants = c->elephants && pick(&t.luck, 4) != 0;
 	add(&t, "switch: {name: lab, workers: %u, mac_age: 3600s, mac_move_limit: 0,%s",
 	    c->n_workers, c->flows ? " flows: {max: 64, age: 5ms}," : "");
+	if (pick(&windows, 2))
+		add(&t, " microbursts: {window: %s},", pick(&windows, 2) ? "1ms" : "100us");
 	draw_elephants(&t);
 	add(&t, "\n  buffer: {size: %uKB, cell: %uB%s}}\n", c->buffer_kb, c->cell_bytes,
 	    !c->promise && pick(rng, 3) == 0 ? ", oversubscription: 3" : "");

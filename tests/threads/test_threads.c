@@ -19,6 +19,7 @@
 #include <rte_mbuf.h>
 
 #include "control/config/config.h"
+#include "control/observe/burstlog.h"
 #include "control/observe/observe.h"
 #include "dataplane/switch_ecn.h"
 #include "dataplane/switch_flows.h"
@@ -64,6 +65,7 @@ struct rig {
 	_Atomic bool stop;
 	uint64_t control_ns, flows_made, curves;
 	struct observe *observe;
+	struct burstlog *bursts;
 	struct watchdog_params watchdog; // of every port; a file cannot say such short times
 };
 
@@ -85,12 +87,12 @@ static const char *policy_text(unsigned n_workers, unsigned variant, const char 
 	int n = snprintf(
 		text, sizeof(text),
 		"switch: {name: lab, workers: %u, mac_age: 20s, flows: {max: 64, age: 1ms}, "
-		"elephants: %s, buffer: {size: 1500KB, headroom_pool: %s}}\n"
+		"elephants: %s, microbursts: %s, buffer: {size: 1500KB, headroom_pool: %s}}\n"
 		"ports:\n  - {name: \"p[1-%u]\", device: \"wire:w[1-%u]\", speed: %s, "
 		"profile: x}\n"
 		"profiles:\n  x:\n    dscp_to_color: {26: %s}\n    classes:\n%sfdb:\n",
 		n_workers, variant % 2 ? "{rate: 1M, bytes: 10KB, period: 10us, age: 5ms}" : "off",
-		headroom_pool, PEERS_PORTS, PEERS_PORTS,
+		variant % 3 ? "{window: 100us}" : "off", headroom_pool, PEERS_PORTS, PEERS_PORTS,
 		variant % 3 == 1 ? "5G" : "10G", variant % 2 ? "yellow" : "green", classes);
 
 	for (unsigned i = 1; i <= PEERS_PORTS; i++)
@@ -184,6 +186,8 @@ static struct rig *rig_open(const char *yaml)
 	snprintf(policy->name, sizeof(policy->name), "thr%u", n_opened++);
 	assert_int_equal(switch_create(policy, ports, r->pool, 1, &r->sw), 0);
 	assert_int_equal(observe_create(r->sw, &r->observe), 0);
+	assert_int_equal(burstlog_create(PEERS_PORTS, &r->bursts), 0);
+	observe_set_microbursts(r->observe, r->bursts);
 	r->n_workers = switch_n_workers(r->sw);
 	r->control_ns = now_ns();
 	r->peers.ports = r->ports;
@@ -212,6 +216,7 @@ static void rig_close(struct rig *r)
 	for (unsigned i = 0; i < r->n_workers; i++)
 		pthread_join(r->workers[i], NULL);
 	observe_destroy(r->observe);
+	burstlog_destroy(r->bursts);
 	policy = (struct policy *)(uintptr_t)switch_policy(r->sw);
 	switch_destroy(r->sw);
 	policy_destroy(policy);
@@ -228,6 +233,7 @@ static void control_step(struct rig *r)
 	struct event events[EVENTS];
 
 	switch_control_step(r->sw, r->control_ns, events, EVENTS);
+	burstlog_poll(r->bursts, r->sw, &(struct burst_clock){now_ns(), now_ns(), 1});
 }
 
 // Control's clock runs ahead of the workers', so that links are polled each time, and learned
@@ -352,7 +358,7 @@ static void read_all(struct rig *r)
 	static const char *const kinds[] = {
 		"ports", "queues",  "pfc",     "buffers", "watermarks", "drops",
 		"hints", "balance", "control", "fdb",     "latency",    "workers",
-		"watchdog", "guard", "causes",
+		"watchdog", "guard", "causes", "microbursts",
 	};
 	unsigned rows = 0;
 

@@ -215,7 +215,7 @@ static void rows_name_part_limit_and_share_and_count_from_the_clear(void **state
 	assert_int_equal(number(row(data, "burst_queues", 3), "bursts"), 0);
 	assert_null(json_object_object_get(row(data, "burst_queues", 3), "history_bytes"));
 	json_object_put(data);
-	data = observe_rows(b->o, "microbursts", 0, OBSERVE_RAW, SECOND_NS);
+	data = observe_rows(b->o, "microbursts", 0, OBSERVE_HISTORY, SECOND_NS);
 	assert_int_equal(json_object_array_length(list(data, "bursts")), 0); // of the other port
 	json_object_put(data);
 	end_log(b, l);

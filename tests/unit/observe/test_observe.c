@@ -130,7 +130,8 @@ static void every_key_shown_has_a_row_and_every_row_is_shown(void **state)
 	b->sw->policy->vtep = &b->sw->vtep;
 	for (unsigned i = 0; i < N_FACT_LISTS; i++) {
 		const struct fact_list *l = &fact_lists[i];
-		struct json_object *data = observe_show(b->o, l->what, OBSERVE_ALL_PORTS, SECOND);
+		struct json_object *data = observe_rows(b->o, l->what, OBSERVE_ALL_PORTS,
+							OBSERVE_HISTORY, SECOND);
 
 		// Of the event log and of the resolver: see test_eventlog and lab_resolver.
 		if (i == FACTS_EVENTS || i == FACTS_ROUTES || i == FACTS_NEIGHBOURS ||
