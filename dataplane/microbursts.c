@@ -133,9 +133,11 @@ void microbursts_close(struct worker *w)
 // The first window ends early, and what is in the watermarks is older.
 void microbursts_new_policy(struct worker *w)
 {
-	struct worker_microbursts *m = w->microbursts;
+	struct worker_microbursts *m =
+		atomic_load_explicit(&w->microbursts_made, memory_order_acquire);
 	uint64_t window_ns = w->pol->microbursts.window_ns;
 
+	w->microbursts = m;
 	if (m == NULL || window_ns == m->window_ns)
 		return;
 	m->window_ns = window_ns;

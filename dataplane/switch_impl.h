@@ -259,13 +259,14 @@ struct __rte_cache_aligned worker {
 	struct fifo_pool chunks;
 	struct fdb_cache *fdb_cache;
 	struct rte_ring *sends[N_SEND_KINDS]; // from control; NULL: never of use yet
+	_Atomic(struct worker_microbursts *) microbursts_made; // control's: the next
 	ctr_t sends_put; // control's: frames that it put there
 	uint64_t sends_taken;
 	struct worker_l3 *l3; // NULL: no policy has routed yet
 	struct worker_loop *loop; // NULL: no policy has asked for it yet
 	struct worker_vxlan *vxlan; // NULL: no policy has asked for it yet (vxlan.h)
 	struct worker_flows *flows; // NULL: no flow table
-	struct worker_microbursts *microbursts; // NULL: no policy has asked for it yet
+	struct worker_microbursts *microbursts; // NULL: no policy of its own has asked for it yet
 	bool ipcc; // some port of the switch has a queue that sends notifications
 	struct rte_ring *notes[MAX_WORKERS]; // to each other worker; NULL without flow tables
 	struct released *released;

@@ -12,6 +12,11 @@
 // Windows of records of all parts that wait while the control thread is late.
 enum { RING_WINDOWS = 64, RING_LEAST = 1024 };
 
+static struct worker_microbursts *made(const struct worker *w)
+{
+	return atomic_load_explicit(&w->microbursts_made, memory_order_relaxed);
+}
+
 static int worker_create(struct weir_switch *sw, struct worker *w)
 {
 	uint32_t n = RING_LEAST, want = w->n_owned * MICROBURST_PARTS * RING_WINDOWS;
@@ -28,7 +33,8 @@ static int worker_create(struct weir_switch *sw, struct worker *w)
 		rte_free(m);
 		return -ENOMEM;
 	}
-	w->microbursts = m;
+	// The worker takes it with the policy that asks for it.
+	atomic_store_explicit(&w->microbursts_made, m, memory_order_release);
 	return 0;
 }
 
@@ -37,7 +43,7 @@ int microbursts_prepare(struct weir_switch *sw, const struct policy *p)
 	int err = 0;
 
 	for (unsigned i = 0; err == 0 && p->microbursts.window_ns != 0 && i < sw->n_workers; i++)
-		if (sw->workers[i]->microbursts == NULL)
+		if (made(sw->workers[i]) == NULL)
 			err = worker_create(sw, sw->workers[i]);
 	return err;
 }
@@ -45,12 +51,11 @@ int microbursts_prepare(struct weir_switch *sw, const struct policy *p)
 void microbursts_free(struct weir_switch *sw)
 {
 	for (unsigned i = 0; i < sw->n_workers && sw->workers[i] != NULL; i++) {
-		struct worker_microbursts *m = sw->workers[i]->microbursts;
+		struct worker_microbursts *m = made(sw->workers[i]);
 
 		if (m != NULL)
 			rte_free(m->records);
 		rte_free(m);
-		sw->workers[i]->microbursts = NULL;
 	}
 }
 
@@ -59,10 +64,13 @@ unsigned switch_microburst_records(struct weir_switch *sw, struct microburst_rec
 {
 	unsigned k = 0;
 
-	for (unsigned i = 0; i < sw->n_workers; i++)
-		if (sw->workers[i]->microbursts != NULL)
-			k += rte_ring_sc_dequeue_burst_elem(sw->workers[i]->microbursts->records,
-							    out + k, sizeof(out[0]), n - k, NULL);
+	for (unsigned i = 0; i < sw->n_workers; i++) {
+		const struct worker_microbursts *m = made(sw->workers[i]);
+
+		if (m != NULL)
+			k += rte_ring_sc_dequeue_burst_elem(m->records, out + k, sizeof(out[0]),
+							    n - k, NULL);
+	}
 	return k;
 }
 
@@ -70,9 +78,11 @@ uint64_t switch_microburst_records_lost(const struct weir_switch *sw)
 {
 	uint64_t lost = 0;
 
-	for (unsigned i = 0; i < sw->n_workers; i++)
-		if (sw->workers[i]->microbursts != NULL)
-			lost += ctr_get(&sw->workers[i]->microbursts->lost);
+	for (unsigned i = 0; i < sw->n_workers; i++) {
+		const struct worker_microbursts *m = made(sw->workers[i]);
+
+		lost += m != NULL ? ctr_get(&m->lost) : 0;
+	}
 	return lost;
 }
 
@@ -88,7 +98,7 @@ static uint64_t highest(const gauge_t *window, const gauge_t *before)
 uint64_t switch_watermark(const struct weir_switch *sw, unsigned port, enum watermark which,
 			  unsigned i)
 {
-	const struct worker_microbursts *m = sw->workers[sw->owner[port]]->microbursts;
+	const struct worker_microbursts *m = made(sw->workers[sw->owner[port]]);
 	const struct microburst_marks *marks = m != NULL ? &m->marks[port] : NULL;
 	const struct port *p = sw->port[port];
 
@@ -105,7 +115,7 @@ uint64_t switch_watermark(const struct weir_switch *sw, unsigned port, enum wate
 
 uint64_t microbursts_pool_max(const struct worker *w, unsigned pool)
 {
-	return highest(&w->slots[pool].max, w->microbursts != NULL && pool == POOL_INGRESS
-						    ? &w->microbursts->ingress
-						    : NULL);
+	const struct worker_microbursts *m = pool == POOL_INGRESS ? made(w) : NULL;
+
+	return highest(&w->slots[pool].max, m != NULL ? &m->ingress : NULL);
 }
