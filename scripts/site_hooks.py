@@ -47,6 +47,8 @@ def place_of(page, target):
     path = posixpath.normpath(posixpath.join(page.parent.relative_to(ROOT).as_posix(), target))
     if path == 'README.md':
         return 'index.md'
+    if re.fullmatch(r'docs/man/[\w-]+\.\d', path):
+        return path.removeprefix('docs/') + '.md'
     if path.startswith('docs/'):
         return None if page.is_relative_to(ROOT / 'docs') else path.removeprefix('docs/')
     return path if (ROOT / path).is_file() else None
