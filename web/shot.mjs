@@ -9,6 +9,7 @@
 //   --scale S              pixels of the picture for each: 2
 //   --dark                 dark colours
 //   --full                 the whole page, not only the window
+//   --wait S               seconds to let a live switch run before the picture: 0
 //   --browser PROGRAM      /usr/bin/chromium
 //
 // REPORT.html is a file or the address of a live switch. A route is #/fabric or /fabric; of
@@ -17,12 +18,14 @@ import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL, fileURLToPath } from 'node:url';
 
+const MOST_MS = 120000;
 const DEFAULTS = {
   width: 1280,
   height: 800,
   scale: 2,
   dark: false,
   full: false,
+  wait: 0,
   browser: '/usr/bin/chromium',
 };
 
@@ -46,7 +49,7 @@ function options(words, base) {
     else if (name === 'dark' || name === 'full') o[name] = true;
     else if (name === 'list' || name === 'browser')
       o[name] = words[++i] ?? misused(`--${name} needs a value`);
-    else if (['width', 'height', 'scale'].includes(name)) {
+    else if (['width', 'height', 'scale', 'wait'].includes(name)) {
       o[name] = Number(words[++i]);
       if (!(o[name] > 0 && o[name] <= 10000)) misused(`--${name} needs a number from 1 to 10000`);
     } else misused(`unknown option ${words[i]}`);
@@ -71,6 +74,7 @@ async function shoot(browser, job) {
     colorScheme: job.dark ? 'dark' : 'light',
   });
   try {
+    context.setDefaultTimeout(MOST_MS);
     const tab = await context.newPage();
     let wrong = null;
     tab.on('pageerror', (e) => {
@@ -85,6 +89,7 @@ async function shoot(browser, job) {
           requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 120)))
         )
     );
+    if (job.wait) await tab.waitForTimeout(job.wait * 1000);
     if (wrong) throw new Error(wrong);
     const picture = await tab.$('.picture');
     if (picture) await picture.screenshot({ path: out });

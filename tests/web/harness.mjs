@@ -7,6 +7,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { chromium } from '../../web/node_modules/playwright-core/index.mjs';
 
+const MOST_MS = 90000; // on a machine that others slow down
+
 export const folder = mkdtempSync(join(tmpdir(), 'weir-web-'));
 export const browser = await chromium.launch({
   executablePath: '/usr/bin/chromium',
@@ -39,6 +41,7 @@ export function dataOf(path) {
 /** A tab at an address. `errors` grows with what the console says is wrong. */
 export async function open(address, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  context.setDefaultTimeout(MOST_MS);
   const tab = await context.newPage();
   tab.errors = [];
   tab.on('console', (m) => m.type() === 'error' && tab.errors.push(m.text()));

@@ -202,6 +202,19 @@ test('the fabric has the links that the timeline says are paused, and the chain 
     'an arrow on each: not by colour alone'
   );
   assert.equal(await tab.$$eval('.chain .step-no', (e) => e.length), report.why[0].queues.length);
+  // The table has the direction: h8 stops t4, and t4 stops its leaves.
+  assert.match(await text(tab, '[data-table=ports] h3'), /Ports of t4/);
+  await tab.waitForTimeout(500); // it follows the drawing four times a second
+  const ports = await table(tab, 'ports');
+  assert.deepEqual(
+    ports.map((r) => [r.port, r.paused > 0, r.pausing > 0]),
+    [
+      ['p1', false, false],
+      ['p2', true, false],
+      ['p3', false, true],
+      ['p4', false, true],
+    ]
+  );
   assert.match(await text(tab, '.causes'), /t1\.p4\.3 <- .*host h8/);
   assert.equal(await tab.$eval('.root-label', (e) => e.textContent), 'root: storm');
   await tab.$eval('input[type=range]', (e) => {

@@ -304,7 +304,8 @@ export class Chart {
           if (v < lowest) lowest = v;
         }
       const { kind } = spec.series[i - 1];
-      if (kind === 'limit' || kind === 'mark') limits.push(top);
+      // A threshold that follows the free buffer begins high above all that is drawn.
+      if (kind === 'limit' || kind === 'mark') limits.push(median(y) * 1.1);
       else if (top > most) most = top;
     });
     for (const l of limits.sort((a, b) => a - b))
@@ -312,7 +313,7 @@ export class Chart {
     // Of an index between 0.98 and 1 the rest of the axis is of no use.
     if (spec.fit && lowest > most * 0.8 && lowest < most)
       return [lowest - (most - lowest) * 0.1, most + (most - lowest) * 0.1];
-    if (!(most > 0)) most = spec.unit === 'share' ? 1 : 1;
+    if (!(most > 0)) most = 1;
     return [least < 0 ? least * 1.05 : 0, most * 1.07];
   }
 
@@ -678,6 +679,8 @@ export class Chart {
     this.show();
   }
 }
+
+const median = (list) => [...list].sort((a, b) => a - b)[list.length >> 1];
 
 /** 1, 2, ... 9 of each power of ten. */
 function logSplits(min, max) {

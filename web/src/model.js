@@ -139,11 +139,13 @@ export class Lab extends Model {
     return this.settings[sw]?.[name] ?? this.byName.get(sw)?.[name] ?? null;
   }
 
-  /** The moment that is shown first: that with the most PAUSE, or the end. */
+  /** The moment that is shown first: in the middle of those with the most PAUSE, or the end. */
   get startTime() {
     const counts = this.pausedDirections;
     const most = counts.reduce((a, b) => Math.max(a, b), 0);
-    return most ? this.timeline.times[counts.indexOf(most)] : this.endNs;
+    if (!most) return this.endNs;
+    const at = [...counts.keys()].filter((k) => counts[k] === most);
+    return this.timeline.times[at[at.length >> 1]];
   }
 
   need() {}

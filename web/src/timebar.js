@@ -128,9 +128,9 @@ export class TimeBar {
     c.font = `${9.5 * dpr}px system-ui, sans-serif`;
     if (width > 260) {
       const words = `PAUSE: up to ${most} at a time`;
-      c.lineWidth = 3 * dpr;
-      c.strokeStyle = theme().panel;
-      c.strokeText(words, 2 * dpr, 9 * dpr);
+      c.fillStyle = theme().panel;
+      c.fillRect(0, 0, c.measureText(words).width + 6 * dpr, 12 * dpr);
+      c.fillStyle = theme().muted;
       c.fillText(words, 2 * dpr, 9 * dpr);
     }
   }

@@ -225,7 +225,7 @@ function pfcSpec(model, sw, port, classes) {
               name: `${word}, class ${c}`,
               values: t.growth(i),
               kind: 'step',
-              dash: word === 'sent' ? 1 : 0,
+              fill: word === 'sent' ? '\\' : null,
               colour: c * 2 + (word === 'sent' ? 1 : 0),
             },
           ];
