@@ -600,16 +600,23 @@ export class Chart {
           h(
             'div',
             { class: 'lane' },
-            h('span', {}, `▤ ${l.text ?? l.name}`),
+            h('span', {}, `▤ ${l.name}`),
             h('output', {}, `${short(l.shares[k] * 100)} % of the time`)
           )
         )
     );
+    this.placeTip();
+  }
+
+  /** Beside the cursor, on the side with more room, inside of the window. */
+  placeTip() {
     const { left } = this.u.cursor,
-      width = this.u.over.clientWidth;
-    const right = left > width / 2;
-    this.tip.style.setProperty('left', right ? 'auto' : `${Math.max(0, left) + 12}px`);
-    this.tip.style.setProperty('right', right ? `${width - left + 12}px` : 'auto');
+      over = this.u.over.getBoundingClientRect(),
+      wide = this.tip.offsetWidth;
+    const x = left > over.width / 2 ? left - 14 - wide : left + 14;
+    const least = 4 - over.left,
+      most = document.documentElement.clientWidth - 4 - wide - over.left;
+    this.tip.style.setProperty('left', `${Math.max(least, Math.min(most, x))}px`);
   }
 
   // ---- legend
