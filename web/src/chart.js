@@ -222,7 +222,9 @@ export class Chart {
           label: spec.xLabel,
           labelSize: 14,
           labelFont: FONT,
-          ...(spec.xLog ? { splits: (u, ax, min, max) => logSplits(min, max), filter: null } : {}),
+          ...(spec.xLog
+            ? { splits: (u, ax, min, max) => logSplits(min, max), filter: (u, splits) => splits }
+            : {}),
           values: (u, splits) =>
             spec.xLog
               ? splits.map((v) => (labelled(v, splits) ? value(v, xUnit, 2) : ''))

@@ -16,6 +16,9 @@ const CELL = 15,
   CELL_LEAST = 9,
   SLOT_LEAST = 42;
 
+/** h16: 16; other names stay. */
+const numberOf = (name) => /\d+$/.exec(name)?.[0] ?? name;
+
 function neighbours(topology) {
   const next = new Map(topology.nodes.map((n) => [n.name, []]));
   topology.links.forEach((l, i) => {
@@ -185,7 +188,7 @@ export function layout(topology, wanted) {
           y: hostY - 3,
           w: w + 6,
           h: rowsOf * tall + 6,
-          text: mine.length > 1 ? `${mine[0]}–${mine.at(-1)}` : mine[0],
+          text: mine.length > 1 ? `${mine[0]}–${numberOf(mine.at(-1))}` : mine[0],
         });
       nodes.set(sw, {
         x: x + slot / 2,
