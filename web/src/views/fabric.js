@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fabric, the chain of each cause of PAUSE, and the ports of a switch.
 import { Fabric, direction } from '../fabric.js';
-import { h, natural, replace, s } from '../dom.js';
+import { h, replace, s } from '../dom.js';
 import { time, value } from '../format.js';
 import { RowTable } from '../table.js';
 

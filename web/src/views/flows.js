@@ -3,7 +3,7 @@
 import { h } from '../dom.js';
 import { value } from '../format.js';
 import { RowTable, facts } from '../table.js';
-import { Charts, missing } from './pieces.js';
+import { Charts } from './pieces.js';
 
 const TOP = 14;
 
@@ -247,4 +247,3 @@ function liveFlows(app) {
     update: (what) => what !== 'frame' && rows(),
   };
 }
-export { missing };

@@ -7,7 +7,7 @@
 //  "runs": [{"at": [0], "word": "PASS", "passed": true, "error": null, "report": "runs/1/report.html" or null,
 //            "values": [{"value": 1.5 or null, "text": "1.5", "passed": true or null}]}]}
 // `at` has an index into the values of each axis.
-import { h, s } from '../dom.js';
+import { h } from '../dom.js';
 import { Broken } from '../timeline.js';
 import { value } from '../format.js';
 import { RowTable } from '../table.js';
@@ -225,4 +225,3 @@ export function sweepView(app) {
     theme: () => data.axes.length > 1 && drawMap(),
   };
 }
-export { s };
