@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { openSync, readFileSync, statSync, truncateSync, writeFileSync, closeSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import test, { after } from 'node:test';
 import { dataOf, end, folder, go, open, settled, table, text, withData } from './harness.mjs';
@@ -553,5 +554,40 @@ test('pictures: one chart alone on white, of the size that was asked for', async
     await tab.evaluate(() => getComputedStyle(document.body).backgroundColor),
     'rgb(255, 255, 255)'
   );
+  await tab.leave();
+});
+
+test('a live page passes its token on, and says what it cannot read', async (t) => {
+  const asked = [];
+  const server = createServer((request, answer) => {
+    asked.push(request.url);
+    const { pathname } = new URL(request.url, 'http://x');
+    if (pathname === '/live') {
+      answer.writeHead(200, { 'content-type': 'text/event-stream' });
+      answer.write('event: hello\ndata: {"name": "sw", "version": "1", "time_scale": 1}\n\n');
+      answer.write('event: columns\ndata: {"first": 7, "columns": []}\n\n');
+      return;
+    }
+    if (pathname === '/') answer.end(page.replace('@WEIR_DATA@', ''));
+    else {
+      answer.writeHead(403);
+      answer.end('the token is wrong');
+    }
+  });
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  const tab = await open(`http://127.0.0.1:${server.address().port}/?token=a%26b#/policy`);
+  await tab.waitForFunction(() =>
+    document.querySelector('.banner').innerText.includes('cannot read')
+  );
+  assert.match(await text(tab, '.banner'), /columns begin at 7, and 0 are known/);
+  await tab.waitForFunction(() => /token is wrong/.test(document.querySelector('main').innerText));
+  const data = asked.filter((url) => url.startsWith('/live') || url.startsWith('/show'));
+  assert.ok(data.length > 3);
+  for (const url of data) assert.equal(new URL(url, 'http://x').searchParams.get('token'), 'a&b');
+  tab.errors.length = 0; // the browser itself notes each 403
   await tab.leave();
 });

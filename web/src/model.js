@@ -214,6 +214,8 @@ export class Live extends Model {
         this.title = this.name;
         this.version = d.version;
         this.timeScale = d.time_scale;
+        this.lastSeq = null; // the numbers of events may begin anew
+        this.events = [];
         this.setState('live');
       })
     );

@@ -71,7 +71,9 @@ export class RowTable {
   }
 
   set(rows) {
-    if (rows === this.rows && rows.length) return;
+    const text = JSON.stringify([rows, this.empty]);
+    if (text === this.last) return; // a selection in it stays
+    this.last = text;
     this.rows = rows ?? [];
     this.draw();
   }

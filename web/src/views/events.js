@@ -30,7 +30,8 @@ export function eventsView(app) {
     oninput: () => draw(true),
   });
   const draw = (forced) => {
-    const text = `${model.events.length} ${model.events.at(-1)?.seq} ${least}`;
+    const refused = model.live ? model.refused.get('events') : null;
+    const text = `${model.events.length} ${model.events.at(-1)?.seq} ${least} ${refused}`;
     if (!forced && text === last) return;
     last = text;
     replace(
@@ -94,8 +95,8 @@ export function eventsView(app) {
         : h(
             'p',
             { class: 'missing' },
-            model.live && model.refused.get('events')
-              ? model.refused.get('events')
+            refused
+              ? refused
               : model.events.length
                 ? 'No event fits the filter.'
                 : model.data?.events === undefined && !model.live

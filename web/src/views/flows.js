@@ -213,6 +213,10 @@ function liveFlows(app) {
         : 'No flow is known: no RoCEv2 frame has come.');
     chart.hidden = !flows?.length && !seen.rows.size;
     const now = model.timeline.times.at(-1) ?? 0;
+    if (now < (seen.xs.at(-1) ?? 0)) {
+      seen.xs.length = 0; // the switch began anew
+      seen.rows.clear();
+    }
     if (flows && now > (seen.xs.at(-1) ?? -1)) {
       seen.xs.push(now);
       const keys = new Set(flows.map((f) => f.key));
@@ -230,8 +234,7 @@ function liveFlows(app) {
       }
       charts.update();
     }
-    table.rows = flows ?? [];
-    table.draw();
+    table.set(flows ?? []);
     box.replaceChildren(
       ...[
         ['flow_table', 'The table of flows'],

@@ -80,7 +80,8 @@ export function policyView(app, [swArg]) {
   const draw = () => {
     const data = LISTS.map(([id]) => model.rows(sw, id)),
       buffer = model.rows(sw, 'buffer');
-    const text = JSON.stringify([data, buffer]);
+    const whys = model.live ? [...LISTS.map(([id]) => model.why(id)), model.why('buffer')] : [];
+    const text = JSON.stringify([data, buffer, whys]);
     if (text === last) return;
     last = text;
     replace(

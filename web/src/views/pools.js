@@ -6,7 +6,7 @@ import { Charts, missing, picker, slot } from './pieces.js';
 
 const MOST_GROUPS = 7;
 // The ingress pool and the headroom are the buffer. The egress pools count the same cells once more.
-const STACKS = [
+export const STACKS = [
   ['buffer', 'Buffer: ingress pool and headroom', ['ingress', 'headroom']],
   [
     'egress',
@@ -148,9 +148,9 @@ export function poolsView(app, [swArg]) {
       'dropped_packets',
     ],
   });
-  let shape = -1;
+  let drawn = false;
   const build = () => {
-    shape = model.timeline.shape;
+    drawn = model.timeline.length > 0;
     charts.clear();
     place.set(
       h(
@@ -187,9 +187,8 @@ export function poolsView(app, [swArg]) {
     destroy: () => charts.clear(),
     update: (what) => {
       if (what === 'rows' || what === 'all') rows();
-      if (shape !== model.timeline.shape) build();
+      if (!drawn) build();
       else if (what === 'frame') charts.update();
     },
   };
 }
-export { STACKS };

@@ -314,7 +314,8 @@ export function portView(app, [swArg, portArg, clsArg]) {
     };
   let classes = [],
     cls,
-    shape = -1;
+    shape = -1,
+    built = '';
   const list = {
     queues: make(
       'Queues',
@@ -378,8 +379,19 @@ export function portView(app, [swArg, portArg, clsArg]) {
     return new RowTable({ id, title: `${title} of ${port}`, columns, empty, filter: false });
   }
 
+  /** Which charts and classes there are: where they stay, new columns build nothing anew. */
+  function signature() {
+    const found = activeClasses(model, sw, port);
+    const specs = portSpecs(model, sw, port, cls ?? 3);
+    return JSON.stringify([
+      found.map(([c]) => c),
+      Object.values(specs).map((make) => make().xs.length > 0),
+    ]);
+  }
+
   function build() {
     shape = model.timeline.shape;
+    built = signature();
     classes = activeClasses(model, sw, port);
     const busy = [...classes].sort((a, b) => b[1] - a[1])[0]?.[0] ?? 3;
     cls = clsArg !== undefined && CLASSES.includes(Number(clsArg)) ? Number(clsArg) : busy;
@@ -455,10 +467,7 @@ export function portView(app, [swArg, portArg, clsArg]) {
       const all = model.rows(sw, name);
       if (all === null && model.live && model.why(name)) table.empty = model.why(name);
       const mine = (all ?? []).filter((r) => r.port === port);
-      if (JSON.stringify(mine) !== table.last) {
-        table.last = JSON.stringify(mine);
-        table.set(mine.sort((a, b) => natural(String(a.reason ?? ''), String(b.reason ?? ''))));
-      }
+      table.set(mine.sort((a, b) => natural(String(a.reason ?? ''), String(b.reason ?? ''))));
     }
   }
   build();
@@ -473,8 +482,11 @@ export function portView(app, [swArg, portArg, clsArg]) {
     update: (what) => {
       if (what === 'rows' || what === 'all') rows();
       if (what !== 'frame' && what !== 'rows') return;
-      if (shape !== model.timeline.shape) build();
-      else if (what === 'frame') charts.update();
+      if (shape !== model.timeline.shape) {
+        shape = model.timeline.shape;
+        if (signature() !== built) return build();
+      }
+      if (what === 'frame') charts.update();
     },
   };
 }
