@@ -520,6 +520,22 @@ test('a sweep of one key is lines, of two keys a heat map; a run is a click away
   await tab.leave();
 });
 
+test('a sweep of which no run could report shows why', async () => {
+  const axes = ['a', 'b'].map((key) => ({
+    key,
+    name: key,
+    values: ['1'],
+    numbers: null,
+    unit: '',
+  }));
+  const error = 'a.yaml:3: no key nonsense';
+  const run = { at: [0, 0], word: 'ERROR', passed: false, error, report: null, values: [] };
+  const data = { kind: 'weir-sweep', title: 'none', axes, columns: [], runs: [run] };
+  const tab = await open(withData(page, 'none-ran', data));
+  assert.match(await text(tab), /ERROR: a\.yaml:3: no key nonsense/);
+  await tab.leave();
+});
+
 test('pictures: one chart alone on white, of the size that was asked for', async () => {
   const shot = join(root, 'web/shot.mjs');
   const list = join(folder, 'list');

@@ -82,7 +82,8 @@ export function plotsView(app) {
   const charts = chartsOf(app);
   const plots = data.plots ?? [],
     tables = data.tables ?? [];
-  if (!plots.length && !tables.length && !data.text) return { el: missing('There is nothing here.') };
+  if (!plots.length && !tables.length && !data.text)
+    return { el: missing('There is nothing here.') };
   return {
     el: h(
       'div',

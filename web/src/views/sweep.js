@@ -144,7 +144,9 @@ export function sweepView(app) {
   if (!data.runs.length) return { el: missing('The sweep has no runs.') };
   const charts = new Charts({ model: app.model, window: Infinity, time: null, showZoom: () => {} });
   const map = slot('panel');
-  let column = 0;
+  const mapped = data.axes.length > 1 && data.columns.length > 0;
+  const differs = (_, c) => new Set(data.runs.map((r) => r.values[c]?.value)).size > 1;
+  let column = Math.max(0, data.columns.findIndex(differs));
   const fixed = data.axes.map(() => 0);
   const drawMap = () =>
     map.set(
@@ -187,7 +189,10 @@ export function sweepView(app) {
       ...data.columns.map((c, i) => ({
         key: `v${i}`,
         head: c.name,
-        cell: (r) => [`${shown(r, i)}${r.values[i]?.passed === false ? ' ✗' : ''}`, true],
+        cell: (r) => [
+          `${r.values[i] ? shown(r, i) : '–'}${r.values[i]?.passed === false ? ' ✗' : ''}`,
+          true,
+        ],
       })),
     ],
   });
@@ -205,7 +210,7 @@ export function sweepView(app) {
     { class: 'two' },
     data.columns.map((_, c) => charts.add(() => sweepSpec(data, c)))
   );
-  if (data.axes.length > 1) drawMap();
+  if (mapped) drawMap();
   return {
     el: h(
       'div',
@@ -216,12 +221,12 @@ export function sweepView(app) {
         h('h2', {}, app.model.title),
         data.description ? h('p', { class: 'description' }, data.description) : null
       ),
-      data.axes.length > 1 ? map.el : null,
+      mapped ? map.el : null,
       multiples,
       table.el
     ),
     charts,
     destroy: () => charts.clear(),
-    theme: () => data.axes.length > 1 && drawMap(),
+    theme: () => mapped && drawMap(),
   };
 }
