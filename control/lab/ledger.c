@@ -220,6 +220,7 @@ void cnp_judge_look(struct fabric *f, uint32_t sw)
 
 			count(&queues[(uint32_t)r->port * N_QUEUES + r->queue], r, v);
 			count(&j->all, r, v);
+			j->kept[j->n_kept++ % CNPS_KEPT] = (struct cnp_kept){sw, *r};
 			if (v != NIC_PAIR_WRONG || j->seen)
 				continue;
 			j->seen = true;

@@ -93,11 +93,18 @@ struct cnp_counts {
 	uint64_t by_source[N_PAIR_SOURCES]; // of those sent: how the pair was learnt
 };
 
+enum { CNPS_KEPT = 500 };
+
 struct cnp_judge {
 	const struct scenario *sc;
 	struct cnp_counts *queues; // by port of the scenario and queue: the congested one
 	struct cnp_counts all;
 	uint64_t lost; // records that no longer could be looked at
+	struct cnp_kept {
+		uint32_t sw;
+		struct cnp_record record;
+	} kept[CNPS_KEPT]; // the latest; number n, from 0 on, is at n % CNPS_KEPT
+	uint64_t n_kept; // all so far
 	bool seen; // the first wrong one
 	uint32_t first_sw;
 	struct cnp_record first;

@@ -194,6 +194,25 @@ static void put_operations(const struct run *r, const char *function, const char
 	fputs("]", out);
 }
 
+// The latest notifications of the switches, each with what it was decided by.
+static struct json_object *notifications(const struct run *r)
+{
+	const struct cnp_judge *j = r->fabric->cnps;
+	uint64_t first = j->n_kept > CNPS_KEPT ? j->n_kept - CNPS_KEPT : 0;
+	struct json_object *list = json_object_new_array();
+
+	for (uint64_t n = j->n_kept; n > first; n--) {
+		const struct cnp_kept *k = &j->kept[(n - 1) % CNPS_KEPT];
+		struct json_object *row = row_in(list);
+		const struct cnp_view view = {switch_policy(r->fabric->switches[k->sw].sw), n, 0};
+
+		row_text(row, "switch", r->sc->switches[k->sw].name);
+		cnp_row_emit(row, &k->record, &view);
+		json_object_object_del(row, KEY(CNPS, time)); // of the day: a run has none
+	}
+	return list;
+}
+
 static void put_data(const struct run *r, FILE *out)
 {
 	fputs("{\"kind\": \"weir-lab\"", out);
@@ -213,6 +232,7 @@ static void put_data(const struct run *r, FILE *out)
 	put_json("topology", topology(r->sc), out);
 	put_json("settings", settings(r), out);
 	put_json("events", report_events(r), out);
+	put_json("cnps", notifications(r), out);
 	put_key("timeline", out);
 	timeline_print(r->timeline, out);
 	put_series(r, out);

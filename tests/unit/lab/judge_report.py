@@ -285,6 +285,19 @@ def sweep_reasons(lab, root):
     must('ERROR' not in p.stdout, p.stdout)
 
 
+# Each notification with what it was decided by, the latest first.
+def notifications(lab, root):
+    path = os.path.join(root, 'conf/lab/ipcc-incast.yaml')
+    lab.run('run', '--quiet', '--set', 'duration=3ms', '--set', 'expect=[wrong_cnps == 0]', '--out',
+            lab.path('n'), path)
+    data = page_data(lab, 'n', 'report.html')
+    sent = sum(n['cnps_sent'] for n in data['report']['notifications'])
+    must(0 < len(data['cnps']) == min(sent, 500), f'{len(data["cnps"])} of {sent}')
+    must([c['seq'] for c in data['cnps']] == list(range(sent, sent - len(data['cnps']), -1)) and
+         all(c['switch'] == 's1' and c['length_bytes'] > c['kmin_bytes'] and c['sender_qp'] and
+             'time' not in c for c in data['cnps']), f'a notification: {data["cnps"][0]}')
+
+
 def why(lab, root):
     with open(os.path.join(root, 'tests/unit/lab/storms.yaml'), encoding='utf-8') as f:
         text = f.read().replace('../../../conf', os.path.join(root, 'conf'))
@@ -326,6 +339,7 @@ def main(program, root):
         sweep(lab)
         sweep_reasons(lab, root)
         why(lab, root)
+        notifications(lab, root)
     print('reports judged')
 
 

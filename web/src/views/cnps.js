@@ -6,8 +6,8 @@ import { RowTable, facts } from '../table.js';
 
 const QUADRANT = {
   none: 'shallow and shrinking: nobody is told',
-  'few-growing': 'shallow and growing: a few flows are told',
-  'few-shrinking': 'deep and shrinking: a few flows are told',
+  'few, growing': 'shallow and growing: a few flows are told',
+  'few, shrinking': 'deep and shrinking: a few flows are told',
   many: 'deep and growing: many flows are told',
 };
 const SOURCE = {
