@@ -142,7 +142,7 @@ static const struct opt options[] = {
 	{"files", 0, NULL, "print the names of the files that the scenarios read", AT(list_files),
 	 .commands = LAB_CHECK},
 	{"out", 0, "DIR",
-	 "write the report there: JSON, CSV, SVG plots, HTML; sweep and tune also keep each run "
+	 "write the report there: JSON, CSV, report.html; sweep and tune also keep each run "
 	 "there, and tune writes policy.yaml", AT(out),
 	 .commands = LAB_RUN | LAB_SWEEP | LAB_FLUID | LAB_TUNE},
 	{"digits", 0, "N",
