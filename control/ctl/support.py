@@ -23,16 +23,17 @@ DONE, FAILED = range(2) # exit codes
 COMMAND_SECONDS, JOURNAL_LINES = 20, 5000
 SOCKETS = '/run/weir'
 BLANK = '<blanked>'
-WORD = (r'[\w.-]*(?:passw(?:or)?d|passphrase|secret|token|psk|credential|community|'
-        r'(?:private|auth|api|shared)[-_ ]?key)[\w.-]*')
+WORD = (r'(?:[\w.-]*(?:passw(?:or)?d|passphrase|secret|token|psk|credential|community|'
+        r'(?:private|auth|api|shared)[-_ ]?key)[\w.-]*|pass|pwd|authorization)')
 NAME = re.compile(f'(?i){WORD}')
-KEYED = re.compile(rf'''(?i)(["']?\b{WORD}["']?\s*[:=]\s*)("[^"]*"|'[^']*'|[^\s,}}\]#][^,}}\]#]*)''')
+# A secret may have any character, so nothing of its line is kept.
+KEYED = re.compile(rf"""(?i)(["']?\b{WORD}["']?\s*[:=]\s*)(\S.*)""")
 # As in the configurations of routers. Not in a sentence, nor before an option.
-BARE = re.compile(r'''(?i)(\b(?:md5-)?(?:password|secret|community|key-string)\s+)'''
-                  r'''(?![:=]|--|-[a-z]\b|(?:of|is|for|in|and|or|the|to|at|was)\b)("[^"]*"|\S+)''')
-OPTION = re.compile(rf'(?i)(--{WORD}\s+)(\S+)')
-IN_URL = re.compile(r'(\b[a-z][a-z0-9+.-]*://[^\s:/@]*:)([^\s/@]+)(?=@)')
-OPENED = re.compile(rf'''(?i)^(\s*(?:-\s+)?["']?{WORD}["']?\s*:)\s*([|>][-+0-9]*)?\s*(?:#.*)?$''')
+BARE = re.compile(r"""(?i)(\b(?:md5-)?(?:password|secret|community|key-string)\s+)"""
+                  r"""(?![:=]|--|-[a-z]\b|(?:of|is|for|in|and|or|the|to|at|was)\b)(\S.*)""")
+OPTION = re.compile(rf'(?i)(--{WORD}\s+)(\S.*)')
+IN_URL = re.compile(r'(\b[a-z][a-z0-9+.-]*://[^\s:/@]*:)([^\s/]+)(?=@)')
+BELOW = re.compile(rf"""(?i)^\s*(?:-\s+)?["']?{WORD}["']?\s*:""") # its value may have more lines
 PEM = re.compile(r'(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?(-----END [A-Z ]*PRIVATE KEY-----)', re.S)
 TAKES_A_FILE = re.compile(r'(?i)[-_]file\b')
 
@@ -54,22 +55,20 @@ class Secrets:
         return f'{m[1]}\n{BLANK}\n{m[2]}'
 
     def blank(self, text):
-        out, inside = [], None # the indent of a key whose value is on the lines below
+        out, inside = [], None # the indent of a key whose value may be on the lines below
         for line in PEM.sub(self.block, text).split('\n'):
             indent = len(line) - len(line.lstrip())
-            if inside is not None and (indent > inside or not line.strip()):
+            if inside is not None and (indent > inside or not line.strip() or
+                                       (indent == inside and line.lstrip().startswith('- '))):
+                if line.strip() and BLANK not in out[-1]: # the first of them
+                    out[-1] += f' {BLANK}'
+                    self.n += 1
                 continue
-            inside = None
-            if m := OPENED.match(line):
-                inside = indent
-                self.n += 1
-                out.append(f'{m[1]} {BLANK}')
-                continue
+            inside = indent if BELOW.match(line) and not TAKES_A_FILE.search(line) else None
             for pattern in (KEYED, OPTION, BARE, IN_URL):
                 line = pattern.sub(self.value, line)
             out.append(line)
         return '\n'.join(out)
-
 
     def blank_json(self, value):
         """Of a document: the texts in it, and what has the name of a secret."""
@@ -79,7 +78,8 @@ class Secrets:
             return [self.blank_json(v) for v in value]
         if not isinstance(value, dict):
             return value
-        named = {k for k, v in value.items() if isinstance(v, str) and NAME.fullmatch(k)}
+        named = {k for k, v in value.items() if v is not None and not isinstance(v, bool) and
+                 NAME.fullmatch(k) and not TAKES_A_FILE.search(k)}
         self.n += len(named)
         return {k: BLANK if k in named else self.blank_json(v) for k, v in value.items()}
 

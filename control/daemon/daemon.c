@@ -637,6 +637,8 @@ static void tell_systemd(struct daemon *d, uint64_t now_ns)
 	char status[SYSTEMD_STATUS_LEN];
 	unsigned n_up = 0;
 
+	if (d->systemd.to.fd < 0) // it does not run the switch
+		return;
 	for (unsigned i = 0; i < d->n_open; i++)
 		n_up += switch_link_up(d->sw, i);
 	snprintf(status, sizeof(status), "%s: %u of %u ports up, policy %" PRIu64 "%s",

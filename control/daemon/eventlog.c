@@ -449,6 +449,21 @@ static void write_line(const struct eventlog *l, const struct kept *k)
 	json_object_put(tail);
 }
 
+// "%s warning ...": the word behind the name of the switch.
+static int priority_of(const char *fmt)
+{
+	static const struct {
+		const char *begin;
+		int priority;
+	} rows[] = {{"%s alarm ", JOURNAL_ALARM}, {"%s error ", JOURNAL_ALARM},
+		    {"%s warning ", JOURNAL_WARNING}, {"%s info ", JOURNAL_INFO}};
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (strncmp(fmt, rows[i].begin, strlen(rows[i].begin)) == 0)
+			return rows[i].priority;
+	return JOURNAL_NOTICE;
+}
+
 void log_line(const char *fmt, ...)
 {
 	struct timespec wall;
@@ -461,7 +476,7 @@ void log_line(const char *fmt, ...)
 	va_start(ap, fmt);
 	vfprintf(out, fmt, ap);
 	va_end(ap);
-	end_line(out, &line, JOURNAL_NOTICE, NULL);
+	end_line(out, &line, priority_of(fmt), NULL);
 }
 
 int eventlog_create(const struct policy *policy, struct eventlog **out)

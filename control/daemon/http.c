@@ -77,21 +77,26 @@ static struct http_text header(const char *line, size_t len, const char *name)
 	return v;
 }
 
-// Header lines from `at` on. Of two of one name the request has neither: status 400.
+static bool take(struct http_text *value, struct http_text line)
+{
+	bool twice = line.at != NULL && value->at != NULL;
+
+	if (line.at != NULL)
+		*value = line;
+	return !twice;
+}
+
+// Header lines from `at` on. Two of one name: status 400.
 static void parse_headers(struct http_request *q, const char *at, const char *end)
 {
 	while (at < end) {
 		const char *next = memchr(at, '\n', (size_t)(end - at));
 		size_t len = (size_t)((next != NULL ? next : end) - at);
-		struct http_text host = header(at, len, "Host"), origin = header(at, len, "Origin");
 
-		if ((host.at != NULL && q->host.at != NULL) ||
-		    (origin.at != NULL && q->origin.at != NULL))
+		if (!take(&q->host, header(at, len, "Host")) ||
+		    !take(&q->origin, header(at, len, "Origin")) ||
+		    !take(&q->site, header(at, len, "Sec-Fetch-Site")))
 			q->status = 400;
-		if (host.at != NULL)
-			q->host = host;
-		if (origin.at != NULL)
-			q->origin = origin;
 		at += len + 1;
 	}
 }
@@ -199,6 +204,13 @@ static bool is_address(struct http_text host)
 }
 
 bool http_is_foreign(const struct http_request *q)
+{
+	return http_is_foreign_page(q) ||
+	       (q->site.at != NULL && !http_text_is(q->site, "same-origin") &&
+		!http_text_is(q->site, "none"));
+}
+
+bool http_is_foreign_page(const struct http_request *q)
 {
 	static const char scheme[] = "http://";
 	size_t n = strlen(scheme);

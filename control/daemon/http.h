@@ -18,7 +18,7 @@ struct http_request {
 	int status; // 0: the request is not complete yet; 200, or what is wrong with it
 	bool head; // the answer has no body
 	struct http_text path, query; // query: behind the `?`
-	struct http_text host, origin; // header lines
+	struct http_text host, origin, site; // header lines; site: Sec-Fetch-Site
 };
 
 // The len bytes that have come, HTTP_REQUEST_MAX at most: with so many and no end it is too long.
@@ -38,8 +38,11 @@ struct http_verdict {
 struct http_verdict http_verdict_of(const struct http_request *q, const char *path);
 
 // Whether a browser may have been made to ask by a page from elsewhere: Host is a name, which may
-// be anybody's (only addresses and localhost are not), or Origin is another place than Host.
+// be anybody's (only addresses and localhost are not), or Origin is another place than Host, or the
+// browser says so itself (Sec-Fetch-Site, also where it sends no Origin).
 bool http_is_foreign(const struct http_request *q);
+// The same, but a link from elsewhere may lead here.
+bool http_is_foreign_page(const struct http_request *q);
 
 // "404 Not Found" for the statuses of http_parse, and for 401, 403, 500, 503 and 504.
 const char *http_status_line(int status);

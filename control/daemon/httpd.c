@@ -2,6 +2,8 @@
 #include "control/daemon/httpd.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -218,12 +220,16 @@ static struct client *place(struct httpd *h)
 // two polls at least.
 static void accept_clients(struct httpd *h)
 {
+	static const unsigned vanished_ms = 2 * HTTPD_TIMEOUT_MS;
+
 	for (unsigned i = 0; i < h->n_clients / 2; i++) {
 		struct client *c = place(h);
 		int fd = c != NULL ? accept4(h->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC) : -1;
 
 		if (fd < 0)
 			return;
+		// A reader that has vanished without an end is noticed.
+		setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &vanished_ms, sizeof(vanished_ms));
 		if (c->fd >= 0)
 			client_close(h, c);
 		*c = (struct client){.fd = fd, .since_ns = h->now_ns};

@@ -50,6 +50,7 @@ struct web {
 	size_t page_len;
 	struct show shows[HTTPD_MAX_CLIENTS]; // by client
 	unsigned n_shows, budget; // at this moment; that may begin until refill_ns
+	int64_t bytes; // of answers, that are left for this second; below 0 after a long one
 	uint64_t refill_ns;
 	bool streams[HTTPD_MAX_CLIENTS], fresh[HTTPD_MAX_CLIENTS]; // fresh: it has no column yet
 	unsigned n_streams;
@@ -134,8 +135,14 @@ static void show_begin(struct web *w, unsigned client, const struct http_request
 	char line[1024];
 	int n;
 
-	if (w->n_shows == WEB_MAX_SHOWS || w->budget == 0) {
+	if (w->n_shows == WEB_MAX_SHOWS || w->budget == 0 || w->bytes <= 0) {
 		answer(w, client, q->head, 503, "Too many requests at a time. Try again.\n");
+		return;
+	}
+	// The text of the policy is for those who may ask weirctl.
+	if (w->token == NULL && strcmp(what, "config") == 0) {
+		answer(w, client, q->head, 403,
+		       "Refused: without --web-token the page does not give the policy file.\n");
 		return;
 	}
 	o = show_request(q, what);
@@ -167,6 +174,7 @@ static void show_done(struct web *w, unsigned client)
 	struct show *s = &w->shows[client];
 	size_t n = sizeof(good) - 1;
 
+	w->bytes -= (int64_t)s->len;
 	if (s->len > n && memcmp(s->text, good, n) == 0) {
 		httpd_answer(w->httpd, client,
 			     &(struct httpd_answer){.status = 200,
@@ -183,7 +191,10 @@ static void show_done(struct web *w, unsigned client)
 		if (o == NULL || !json_object_object_get_ex(o, "error", &error))
 			answer(w, client, s->head, 500, "The switch gave no answer.\n");
 		else
-			answer(w, client, s->head, 404, json_object_get_string(error));
+			answer(w, client, s->head,
+			       strcmp(json_object_get_string(error), "too many clients") == 0 ? 503
+											      : 404,
+			       json_object_get_string(error));
 		json_object_put(o);
 	}
 	show_end(w, client);
@@ -301,8 +312,10 @@ static char *stream_text(const struct web *w, bool fresh, size_t *len)
 	if (fresh || w->n_sent < frames_n_columns(w->frames))
 		print_columns(w, fresh ? 0 : w->n_sent, out);
 	print_frame(w, fresh, out);
-	fclose(out);
-	return text;
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
 }
 
 static void push_to(struct web *w, bool fresh)
@@ -315,7 +328,9 @@ static void push_to(struct web *w, bool fresh)
 			continue;
 		if (text == NULL)
 			text = stream_text(w, fresh, &len);
-		if (text != NULL && httpd_push(w->httpd, i, text, len))
+		if (text == NULL) // it misses this frame, and begins anew
+			w->fresh[i] = true;
+		else if (httpd_push(w->httpd, i, text, len))
 			w->fresh[i] = false;
 	}
 	free(text);
@@ -348,7 +363,6 @@ static void stream_begin(struct web *w, unsigned client, bool head)
 	}
 	w->n_streams++;
 	w->streams[client] = w->fresh[client] = true;
-	w->next_ns = 0;
 	httpd_stream(w->httpd, client, safe);
 }
 
@@ -369,7 +383,7 @@ static bool may_ask(struct web *w, unsigned client, const struct http_request *q
 {
 	char token[WEB_TOKEN_LEN];
 
-	if (http_is_foreign(q)) {
+	if (http_text_is(q->path, "/") ? http_is_foreign_page(q) : http_is_foreign(q)) {
 		answer(w, client, q->head, 403,
 		       "Refused: open this page by an address, such as http://127.0.0.1:8080, or "
 		       "by localhost. By another name, or from another page, it could be a page "
@@ -471,6 +485,9 @@ void web_poll(struct web *w, uint64_t now_ns)
 		return;
 	if (now_ns >= w->refill_ns) {
 		w->budget = WEB_SHOWS_A_SECOND;
+		w->bytes += WEB_BYTES_A_SECOND;
+		if (w->bytes > WEB_BYTES_A_SECOND)
+			w->bytes = WEB_BYTES_A_SECOND;
 		w->refill_ns = now_ns + SECOND_NS;
 	}
 	httpd_poll(w->httpd, now_ns);
@@ -488,6 +505,7 @@ char *web_token(const char *file, char *err, unsigned err_len)
 	char text[WEB_TOKEN_LEN];
 	FILE *in = fopen(file, "re");
 	bool got = in != NULL && fgets(text, sizeof(text), in) != NULL;
+	bool whole = got && (strchr(text, '\n') != NULL || feof(in));
 
 	if (in == NULL)
 		snprintf(err, err_len, "%s: %s", file, strerror(errno));
@@ -496,7 +514,7 @@ char *web_token(const char *file, char *err, unsigned err_len)
 	if (in == NULL)
 		return NULL;
 	text[got ? strcspn(text, "\n") : 0] = '\0';
-	if (strlen(text) < WEB_TOKEN_LEAST ||
+	if (!whole || strlen(text) < WEB_TOKEN_LEAST ||
 	    strspn(text, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_.~") !=
 		    strlen(text)) {
 		snprintf(err, err_len,

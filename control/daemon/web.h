@@ -5,9 +5,9 @@
 //	GET /live        a stream of server-sent events: the numbers over time, 5 times a second
 //	GET /show/WHAT   the answer to `weirctl show WHAT --json`; its keys as a query, ?port=p1
 //
-// docs/web.md describes the stream. A request is refused if a page from elsewhere may have made
-// it (http_is_foreign), and without the token where there is one. Streams, and answers to `show` at
-// a time and in a second, are bounded. Called by the control thread only.
+// docs/web.md describes the stream. A request is refused if a page from elsewhere may have made it
+// (http_is_foreign), and without the token where there is one; without one `show config` is refused.
+// Streams, and answers to `show` at a time and in a second, are bounded. Control thread only.
 #pragma once
 
 #include <stdint.h>
@@ -19,8 +19,9 @@ struct web;
 
 enum {
 	WEB_MAX_STREAMS = 8,
-	WEB_MAX_SHOWS = 6, // at a time
+	WEB_MAX_SHOWS = 4, // at a time
 	WEB_SHOWS_A_SECOND = 50,
+	WEB_BYTES_A_SECOND = 1 << 20, // of answers: a longer one uses up the next seconds
 	WEB_EVERY_MS = 200, // frames of a stream
 	WEB_TOKEN_LEAST = 16, // characters
 	WEB_TOKEN_LEN = 128,

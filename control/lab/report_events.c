@@ -22,8 +22,6 @@ __attribute__((format(printf, 4, 5))) static void add(struct json_object *list, 
 	char text[TEXT_LEN];
 	va_list ap;
 
-	if (json_object_array_length(list) >= MAX_EVENTS)
-		return;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
@@ -129,6 +127,7 @@ struct json_object *report_events(const struct run *r)
 {
 	const struct fabric_loss *l = &r->fabric->first_loss;
 	struct json_object *list = json_object_new_array();
+	size_t n;
 
 	if (l->seen)
 		add(list, l->t_ns, alarm_, "first drop in a lossless class: %s.p%u, class %u",
@@ -138,5 +137,10 @@ struct json_object *report_events(const struct run *r)
 	add_findings(r, list);
 	add_thresholds(r, list);
 	json_object_array_sort(list, by_time);
+	n = json_object_array_length(list);
+	if (n > MAX_EVENTS) {
+		json_object_array_del_idx(list, MAX_EVENTS, n - MAX_EVENTS);
+		add(list, r->end_ns, warning, "%zu later events are left out", n - MAX_EVENTS);
+	}
 	return list;
 }

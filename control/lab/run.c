@@ -185,6 +185,8 @@ static int play(struct run *r, const struct lab_args *a)
 	}
 	if (err == 0 && a->out != NULL && (r->timeline = timeline_create(r)) == NULL)
 		err = -ENOMEM;
+	if (err == 0 && r->timeline != NULL)
+		timeline_look(r->timeline, 0, true);
 	if (err == 0)
 		err = loop(r, a);
 	// The last events of the switches belong to the numbers.

@@ -113,8 +113,9 @@ static void add(struct burstlog *l, const struct microburst_record *r,
 	struct part *p = part_of(l, r->port, r->part);
 	uint64_t first = r->t_ns / l->params.window_ns, end = first + r->windows;
 
-	if (first < p->next)
-		return; // windows of another length, from before a reload
+	// Windows of another length, from before a reload.
+	if (first < p->next || end * l->params.window_ns > now->switch_ns + l->params.window_ns)
+		return;
 	if (first > p->next)
 		p->burst = 0; // it was empty in between
 	fill(p, p->next, first, 0);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 enum { NO_COLUMN = UINT32_MAX };
+#define WHOLE 9007199254740992.0 // 2^53: up to here a double has each whole number
 
 struct change {
 	uint32_t column;
@@ -156,7 +157,7 @@ void frames_number(double v, FILE *out)
 {
 	if (v != v)
 		fputs("null", out);
-	else if (v > -1e15 && v < 1e15 && v == (double)(int64_t)v)
+	else if (v > -WHOLE && v < WHOLE && v == (double)(int64_t)v)
 		fprintf(out, "%" PRId64, (int64_t)v);
 	else
 		fprintf(out, "%.9g", v);

@@ -12,17 +12,28 @@ spec.loader.exec_module(support)
 
 BLANKED = [
     ("password: hunter2", "password: <blanked>"),
-    ("  Password = hunter2 # of bgp", "  Password = <blanked># of bgp"),
-    ('{"api_key": "hunter2", "port": "p1"}', '{"api_key": <blanked>, "port": "p1"}'),
-    ("switch: {name: a, secret: hunter2, lldp: off}",
-     "switch: {name: a, secret: <blanked>, lldp: off}"),
+    ("  Password = hunter2 # of bgp", "  Password = <blanked>"),
+    ("password: abc#hunter2", "password: <blanked>"),
+    ("password: abc,hunter2", "password: <blanked>"),
+    (r'password: "ab\"hunter2"', "password: <blanked>"),
+    ("password: 'it''s-hunter2'", "password: <blanked>"),
+    ("pass: hunter2", "pass: <blanked>"),
+    ("Authorization: Bearer hunter2", "Authorization: <blanked>"),
+    ('{"port": "p1", "api_key": "hunter2"}', '{"port": "p1", "api_key": <blanked>'),
+    ("switch: {name: a, secret: hunter2, lldp: off}", "switch: {name: a, secret: <blanked>"),
+    ("tokens: [a, hunter2]\nport: p1", "tokens: <blanked>\nport: p1"),
+    ("tokens: [a,\n  hunter2]\nport: p1", "tokens: <blanked>\nport: p1"),
+    ("password:\n- hunter2\n- hunter2\nport: p1", "password: <blanked>\nport: p1"),
     ("bgp_md5_passwd: 'hunter2'", "bgp_md5_passwd: <blanked>"),
     (" neighbor 10.0.1.1 password hunter2", " neighbor 10.0.1.1 password <blanked>"),
-    ('md5-password "hunter2 and more";', "md5-password <blanked>;"),
-    ("snmp-server community hunter2 ro", "snmp-server community <blanked> ro"),
-    ("weir-inof --password hunter2 -s sw1", "weir-inof --password <blanked> -s sw1"),
+    ("enable secret 5 $1$hunter2", "enable secret <blanked>"),
+    ("key-string 7 hunter2", "key-string <blanked>"),
+    ('md5-password "hunter2 and more";', "md5-password <blanked>"),
+    ("snmp-server community hunter2 ro", "snmp-server community <blanked>"),
+    ("weir-inof -s sw1 --password hunter2", "weir-inof -s sw1 --password <blanked>"),
     ("weir-inof --auth-token=hunter2", "weir-inof --auth-token=<blanked>"),
     ("to https://ann:hunter2@example.org/x", "to https://ann:<blanked>@example.org/x"),
+    ("to https://ann:a@hunter2@example.org/x", "to https://ann:<blanked>@example.org/x"),
     ("password: |\n  hunter2\n\n  more\nport: p1", "password: <blanked>\nport: p1"),
     ("a:\n  secret:\n    hunter2\n  b: 1", "a:\n  secret: <blanked>\n  b: 1"),
     ("x\n-----BEGIN RSA PRIVATE KEY-----\nhunter2\n-----END RSA PRIVATE KEY-----\ny",
@@ -59,6 +70,8 @@ def test_a_text_that_was_blanked_stays_as_it_is():
 
 
 def test_a_document_stays_one():
+    assert support.Secrets().blank_json({"password": 12345, "tokens": ["hunter2"]}) == {
+        "password": "<blanked>", "tokens": "<blanked>"}
     secrets = support.Secrets()
     before = {"text": "a: 1\n# password: hunter2\n", "api_key": "hunter2", "key": "a", "n": 1,
               "rows": [{"secret": None, "x": "md5-password hunter2"}]}

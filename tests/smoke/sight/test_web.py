@@ -135,7 +135,7 @@ def t_the_stream_has_the_numbers_of_weirctl(sw):
 
 def t_show_is_what_weirctl_prints(sw):
     for what in ("ports", "queues", "pfc", "buffers", "qos", "ecn", "buffers-config", "watchdog",
-                 "version", "fdb", "cnps", "lldp", "config"):
+                 "version", "fdb", "cnps", "lldp"):
         status, headers, body = ask(f"/show/{what}")
         want_eq((status, headers["Content-Type"]), (200, "application/json"), what)
         want_eq(set(json.loads(body)), set(show(what)), f"keys of {what}")
@@ -149,6 +149,8 @@ def t_show_is_what_weirctl_prints(sw):
     status, _, body = ask("/show/nothing")
     want_eq((status, body), (404, 'cannot show "nothing"'), "an unknown kind")
     want_eq(ask("/show/queues?port=p9")[0], 404, "an unknown port")
+    status, _, body = ask("/show/config")
+    want(status == 403 and "--web-token" in body, f"the policy without a token: {status} {body}")
     want_eq(ask("/show/events?since=x")[0], 400, "no number")
     want_eq(ask("/show/" + "x" * 500)[0], 404, "a long name")
     want_eq(ask('/show/%22,%22cmd%22:%22quiesce')[0], 404, "a name with quotes")
@@ -166,6 +168,19 @@ def t_other_names_and_other_pages_are_refused(sw):
     want_eq(ask("/live", Origin="null")[0], 403, "no origin")
     want_eq(ask("/show/ports", Origin=f"https://{HOST}")[0], 403, "another scheme")
     want_eq(ask("/show/ports", Origin=f"http://{HOST}")[0], 200, "its own origin")
+    # What an image or a script of another page asks for has no Origin.
+    other = {"Sec-Fetch-Site": "cross-site"}
+    for path, status in (("/show/ports", 403), ("/live", 403), ("/", 200)):
+        want_eq(ask(path, **other)[0], status, f"{path} for another page")
+    want_eq(ask("/show/ports", **{"Sec-Fetch-Site": "same-origin"})[0], 200, "for this page")
+
+
+def t_answers_have_a_rate(sw):
+    """Long answers use up the bytes of a second; later there are some again."""
+    time.sleep(1.1)
+    statuses = [ask("/show/version")[0] for _ in range(80)]
+    want(statuses[0] == 200 and 503 in statuses and statuses.count(200) >= 40, f"{statuses}")
+    eventually(lambda: ask("/show/version")[0] == 200, "a second later")
 
 
 def t_as_many_streams_as_it_says_and_no_more(sw):
@@ -244,11 +259,12 @@ def t_a_token_is_asked_for(_):
     p = sh(*ns("s"), WEIR, "-c", POLICY_FILE, "--web", address, check=False)
     want_eq(p.returncode, 2, "without a token")
     want("--web-token" in p.stderr and "openssl rand -hex 16" in p.stderr, p.stderr)
-    with open(f"/tmp/{ID}short", "w", encoding="ascii") as f:
-        f.write("short\n")
-    p = sh(*ns("s"), WEIR, "-c", POLICY_FILE, "--web", address, "--web-token", f"/tmp/{ID}short",
-           check=False)
-    want(p.returncode == 1 and "16 to 126" in p.stderr, p.stderr)
+    for text in ("short\n", "x" * 127 + "\n", "x" * 200, "with blanks in it\n", ""):
+        with open(f"/tmp/{ID}short", "w", encoding="ascii") as f:
+            f.write(text)
+        p = sh(*ns("s"), WEIR, "-c", POLICY_FILE, "--web", address, "--web-token",
+               f"/tmp/{ID}short", check=False)
+        want(p.returncode == 1 and "16 to 126" in p.stderr, f"{text!r}: {p.stderr}")
     sw = Switch(POLICY_FILE, "--web", address, "--web-token", f"/tmp/{ID}token").ready()
     try:
         for path in ("/", "/live", "/show/ports", "/?token=", "/?token=0123456789abcdef-._",
@@ -258,6 +274,7 @@ def t_a_token_is_asked_for(_):
             want("--web-token" in body and "0123456789" not in body, body)
         want_eq(ask("/?token=0123456789abcdef-._~")[0], 200, "with it")
         want_eq(ask("/show/ports?x=1&token=0123456789abcdef-._%7e")[0], 200, "escaped")
+        want("switch:" in ask("/show/config?token=0123456789abcdef-._~")[2], "the policy")
         want("0123456789" not in sw.text(sw.out) + sw.text(sw.err), "the token is printed")
     finally:
         want_eq(sw.stop(), 0, "exit")
@@ -276,7 +293,8 @@ def t_a_port_in_use_is_one_sentence(_):
 
 LIVE = [t_the_page_is_served_and_nobody_else_may_show_it,
         t_the_stream_has_the_numbers_of_weirctl, t_show_is_what_weirctl_prints,
-        t_other_names_and_other_pages_are_refused, t_as_many_streams_as_it_says_and_no_more,
+        t_other_names_and_other_pages_are_refused, t_answers_have_a_rate,
+        t_as_many_streams_as_it_says_and_no_more,
         t_a_thousand_strangers_harm_nobody, t_a_reload_with_the_same_ports_changes_nothing]
 ALONE = [t_a_token_is_asked_for, t_a_port_in_use_is_one_sentence]
 

@@ -97,6 +97,8 @@ static void requests_of_other_pages_are_foreign(void **state)
 		"X: y\r\nHost: \t [::1]:8080 \r\n",
 		"Host: LOCALHOST:1\r\n",
 		"Host: 127.0.0.1:8080\r\nOrigin: http://127.0.0.1:8080\r\n",
+		"Host: 127.0.0.1:8080\r\nSec-Fetch-Site: same-origin\r\n",
+		"Host: 127.0.0.1:8080\r\nSec-Fetch-Site: none\r\n",
 	};
 	static const char *const foreign[] = {
 		"",
@@ -112,7 +114,13 @@ static void requests_of_other_pages_are_foreign(void **state)
 		"Host: 127.0.0.1:8080\r\nOrigin: http://127.0.0.1:80800\r\n",
 		"Host: 127.0.0.1:8080\r\nOrigin: https://127.0.0.1:8080\r\n",
 		"Origin: http://127.0.0.1\r\nHost: localhost\r\n",
+		"Host: 127.0.0.1:8080\r\nSec-Fetch-Site: cross-site\r\n",
+		"Sec-Fetch-Site: same-site\r\nHost: 127.0.0.1:8080\r\n",
+		"Host: 127.0.0.1:8080\r\nsec-fetch-site:\r\n",
 	};
+	static const char link[] = "GET / HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: "
+				   "cross-site\r\n\r\n";
+	struct http_request q;
 	static const char twice[] = "GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil\r\n\r\n";
 
 	(void)state;
@@ -123,6 +131,9 @@ static void requests_of_other_pages_are_foreign(void **state)
 		if (!is_foreign(foreign[i]))
 			fail_msg("taken: %s", foreign[i]);
 	assert_int_equal(http_parse(twice, sizeof(twice) - 1).status, 400);
+	q = http_parse(link, sizeof(link) - 1);
+	assert_true(http_is_foreign(&q));
+	assert_false(http_is_foreign_page(&q)); // someone follows a link
 }
 
 static void queries_are_decoded(void **state)
