@@ -6,8 +6,8 @@
 //	GET /show/WHAT   the answer to `weirctl show WHAT --json`; its keys as a query, ?port=p1
 //
 // docs/web.md describes the stream. A request is refused if a page from elsewhere may have made it
-// (http_is_foreign), and without the token where there is one; without one `show config` is refused.
-// Streams, and answers to `show` at a time and in a second, are bounded. Control thread only.
+// (http_is_foreign), and without the token where there is one; without one `show config` is
+// refused. Streams, and answers to `show` at a time and in a second, are bounded. Control thread.
 #pragma once
 
 #include <stdint.h>
