@@ -7,9 +7,11 @@
 //   kind: 'line', 'step' (a value holds for the interval before it), 'hold' (from its moment on),
 //   'limit' (a threshold: as hold, dashed), 'mark' (a horizontal line; values is one number)
 //   stacked: the series lie on each other; points: a dot at each sample
+//   of a series: dots: without a line; links: for each sample {href, text} or null
 //   lanes: [{name, shares, hatch, colour, text}]: strips above the plot, of the share of an interval
 //   fit: the axis of values need not begin at zero
-//   xUnit (default ns), xLog, yMax, note, empty: a sentence in place of a plot without data
+//   xUnit (default ns), xLog, xLabel, yLabel, yMax, note
+//   empty: a sentence in place of a plot without data
 import uPlot from 'uplot';
 import { decimate, lowerBound, nearest } from './decimate.js';
 import { h, replace, s } from './dom.js';
@@ -235,6 +237,10 @@ export class Chart {
           size: GUTTER,
           gap: 4,
           space: 26,
+          label: spec.yLabel || undefined,
+          labelSize: spec.yLabel ? 16 : 0,
+          labelGap: 0,
+          labelFont: FONT,
           values: (u, splits) => ticks(splits, spec.unit),
         },
       ],
@@ -262,9 +268,16 @@ export class Chart {
     return dash(i);
   }
 
+  swatchOf(i) {
+    return this.spec.series[i].dots
+      ? dot(this.colourOf(i))
+      : swatch(this.colourOf(i), this.dashOf(i));
+  }
+
   seriesOptions(x, i) {
-    const steps =
-      x.kind === 'step'
+    const steps = x.dots
+      ? () => null
+      : x.kind === 'step'
         ? uPlot.paths.stepped({ align: -1 })
         : x.kind === 'limit' || x.kind === 'hold'
           ? uPlot.paths.stepped({ align: 1 })
@@ -349,7 +362,28 @@ export class Chart {
       u.setScale('x', { min, max });
     });
     if (spec.stacked) this.fillLowest(u);
+    this.drawLinks(u);
     this.values();
+  }
+
+  /** Points that lead to a page are links over the plot. */
+  drawLinks(u) {
+    for (const a of this.points ?? []) a.remove();
+    const { xs, series } = this.spec;
+    const { min, max } = u.scales.x;
+    this.points = series.flatMap((x, i) =>
+      (x.links ?? []).flatMap((link, k) => {
+        if (!link || !this.visible[i] || x.values[k] === null || xs[k] < min || xs[k] > max)
+          return [];
+        const a = h('a', { class: 'point', href: link.href, title: link.text, draggable: 'false' });
+        a.setAttribute('aria-label', link.text);
+        a.style.setProperty('left', `${u.valToPos(xs[k], 'x')}px`);
+        a.style.setProperty('top', `${u.valToPos(this.ys[i][k], 'y')}px`);
+        a.addEventListener('mousedown', (e) => e.stopPropagation());
+        return [a];
+      })
+    );
+    u.over.append(...this.points);
   }
 
   fillLowest(u) {
@@ -514,9 +548,9 @@ export class Chart {
       '-': () => this.zoomAt(middle, 1.5),
       0: () => this.setRange(null),
       Escape: () => this.setRange(null),
-      Enter: () => this.group.onPick?.(middle),
+      Enter: () => !this.spec.ownX && this.group.onPick?.(middle),
     };
-    if (!keys[e.key]) return;
+    if (!keys[e.key] || e.target !== this.plot) return;
     e.preventDefault();
     keys[e.key]();
   }
@@ -565,7 +599,8 @@ export class Chart {
       this.hoverX ?? Math.min(this.bounds()[1], Math.max(this.bounds()[0], still))
     );
     this.outputs?.forEach((out, i) => {
-      out.textContent = value(this.raw(i, k), this.unitAt(i));
+      const v = this.raw(i, k);
+      out.textContent = v === null && this.spec.series[i].dots ? '' : value(v, this.unitAt(i));
     });
     this.tip.hidden = !(tip && this.hoverX !== null);
     if (!this.tip.hidden) this.fillTip(k);
@@ -590,7 +625,7 @@ export class Chart {
           h(
             'div',
             {},
-            swatch(this.colourOf(i), this.dashOf(i)),
+            this.swatchOf(i),
             h('span', {}, series[i].name),
             h('output', {}, exact(v, this.unitAt(i)))
           )
@@ -637,7 +672,7 @@ export class Chart {
         },
         this.spec.stacked && !x.kind
           ? box(this.colourOf(i), i)
-          : swatch(this.colourOf(i), this.dashOf(i)),
+          : this.swatchOf(i),
         h('span', {}, x.name),
         this.outputs[i]
       )
@@ -718,6 +753,13 @@ export const swatch = (stroke, dashes) =>
       'stroke-width': 2,
       'stroke-dasharray': dashes.join(' ') || null,
     })
+  );
+
+const dot = (fill) =>
+  s(
+    'svg',
+    { class: 'swatch dot', width: 20, height: 8, 'aria-hidden': 'true' },
+    s('circle', { cx: 10, cy: 4, r: 3, fill })
   );
 
 function canvasSwatch(stroke, kind) {

@@ -31,6 +31,21 @@ export const h = (tag, attributes, ...children) =>
 export const s = (tag, attributes, ...children) =>
   fill(document.createElementNS(SVG, tag), attributes, children);
 
+/** An element that scrolls sideways shows where there is more: a shade, under a table a word. */
+export function scroller(el) {
+  const look = () => {
+    const more = el.scrollWidth - el.clientWidth;
+    el.classList.toggle('more-right', more - el.scrollLeft > 2);
+    el.classList.toggle('more-left', more > 2 && el.scrollLeft > 2);
+    if (more > 2 || el.scrollHeight > el.clientHeight + 2) el.setAttribute('tabindex', '0');
+    else el.removeAttribute('tabindex');
+  };
+  el.addEventListener('scroll', look, { passive: true });
+  new ResizeObserver(look).observe(el);
+  new MutationObserver(look).observe(el, { childList: true });
+  return el;
+}
+
 export function replace(el, ...children) {
   el.textContent = '';
   return put(el, children);

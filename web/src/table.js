@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables: of cells, of rows under their keys; sorted by a click on a head.
-import { h, natural, replace } from './dom.js';
+import { h, natural, replace, scroller } from './dom.js';
 import { cell, words } from './format.js';
 
 const MOST = 400; // rows shown at once
 const NONE = '–';
+
+const plain = (v) => (v instanceof Node ? v.textContent : String(v));
 
 /** A table of the run, whose cells are text. */
 export function textTable(t) {
@@ -24,20 +26,23 @@ export function textTable(t) {
     'section',
     { class: 'panel' },
     h('h3', {}, t.title),
-    h(
-      'div',
-      { class: 'scroll' },
+    scroller(
       h(
-        'table',
-        {},
-        h('thead', {}, h('tr', {}, cells(t.heads ?? [], 'th'))),
+        'div',
+        { class: 'scroll', 'aria-label': t.title },
         h(
-          'tbody',
+          'table',
           {},
-          (t.rows ?? []).map((r) => h('tr', {}, cells(r, 'td')))
+          h('thead', {}, h('tr', {}, cells(t.heads ?? [], 'th'))),
+          h(
+            'tbody',
+            {},
+            (t.rows ?? []).map((r) => h('tr', {}, cells(r, 'td')))
+          )
         )
       )
     ),
+    h('p', { class: 'scroll-word' }, 'scroll →'),
     t.note ? h('p', { class: 'note' }, t.note) : null
   );
 }
@@ -60,12 +65,13 @@ export class RowTable {
         })
       : null;
     this.count = h('span', { class: 'count' });
-    this.body = h('div', { class: 'scroll' });
+    this.body = scroller(h('div', { class: 'scroll', 'aria-label': title }));
     this.el = h(
       'section',
       { class: 'panel rows', 'data-table': id ?? title },
       h('div', { class: 'panel-head' }, h('h3', {}, title), this.count, this.filter),
-      this.body
+      this.body,
+      h('p', { class: 'scroll-word', 'aria-hidden': 'true' }, 'scroll →')
     );
     this.draw();
   }
@@ -92,7 +98,7 @@ export class RowTable {
     let rows = this.rows;
     if (wanted)
       rows = rows.filter((r) =>
-        columns.some((c) => String(textOf(c, r)[0]).toLowerCase().includes(wanted))
+        columns.some((c) => plain(textOf(c, r)[0]).toLowerCase().includes(wanted))
       );
     if (this.sort) rows = sorted(rows, this.sort);
     this.count.textContent = !this.rows.length
@@ -136,7 +142,11 @@ export class RowTable {
                 h(
                   'td',
                   {
-                    class: number[c.i] ? 'n' : null,
+                    class: number[c.i]
+                      ? 'n'
+                      : c.key === 'ports' && String(cells[n][c.i][0]).length < 40
+                        ? 'short'
+                        : null,
                     title: typeof r[c.key] === 'number' ? `${c.key}: ${r[c.key]}` : null,
                     'data-key': c.key,
                   },

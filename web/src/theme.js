@@ -30,7 +30,7 @@ function read() {
 export const theme = () => (cache ??= read());
 
 export const colour = (i) => theme().series[i % theme().series.length];
-export const dash = (i) => DASHES[Math.floor(i / LIGHT.length) % DASHES.length];
+export const dash = (i) => DASHES[i % DASHES.length];
 
 export function onTheme(f) {
   listeners.add(f);

@@ -4,7 +4,7 @@ import { h } from '../dom.js';
 import { Charts, missing } from './pieces.js';
 
 /** The share of operations that took x at most. One x axis for all flows: their values together. */
-export function cdfSpec(id, title, unit, rows) {
+export function cdfSpec(id, title, unit, rows, empty = 'No operation ended.') {
   const usable = (rows ?? []).filter(
     (r) => Array.isArray(r.values) && r.values.length && r.values.every((v) => v > 0)
   );
@@ -20,7 +20,7 @@ export function cdfSpec(id, title, unit, rows) {
     height: 300,
     yRange: [0, 1.02],
     xName: 'at most',
-    empty: 'No operation ended.',
+    empty,
     xLabel: unit === 'ns' ? 'completion time (log)' : 'slowdown against an empty network (log)',
     series: usable
       .map((r) => {
@@ -36,7 +36,7 @@ export function cdfSpec(id, title, unit, rows) {
           }),
         };
       })
-      .map((s, i) => ({ ...s, dash: Math.floor(i / 7) % 5, colour: i })),
+      .map((s, i) => ({ ...s, dash: i % 5, colour: i })),
   };
 }
 
@@ -64,7 +64,7 @@ export function histogramSpec(rows) {
       return {
         name: String(r.queue),
         kind: 'hold',
-        dash: Math.floor(i / 7) % 5,
+        dash: i % 5,
         colour: i,
         values: xs.map((x) => {
           while (n < bins.length && bins[n].from_bytes + r.bin_bytes <= x) sum += bins[n++].time_ns;
@@ -75,9 +75,15 @@ export function histogramSpec(rows) {
   };
 }
 
+/** Why no operation ended. A run with endless flows alone is done, and has ended none. */
+const none = ({ report }) =>
+  report.done === true && (report.flows ?? []).every((f) => f.operations === 0)
+    ? 'There are no operations: endless flows have no operations. A flow with a size has some.'
+    : 'No operation ended.';
+
 export const distributionSpecs = {
-  fct: (m) => cdfSpec('fct', 'Completion times (CDF)', 'ns', m.data.operations?.fct_ns),
-  slowdown: (m) => cdfSpec('slowdown', 'Slowdown (CDF)', '', m.data.operations?.slowdown),
+  fct: (m) => cdfSpec('fct', 'Completion times (CDF)', 'ns', m.data.operations?.fct_ns, none(m)),
+  slowdown: (m) => cdfSpec('slowdown', 'Slowdown (CDF)', '', m.data.operations?.slowdown, none(m)),
   histogram: (m) => histogramSpec(m.report.histograms),
 };
 

@@ -44,6 +44,7 @@ export function plotSpec(p, id, height = 300) {
     height,
     xName: p.x?.what ?? '',
     xLabel: p.x?.what ?? '',
+    yLabel: p.y?.what ?? '',
     empty: 'There is nothing to draw.',
     series: p.series.map((s, i) => {
       const dots = s.y.includes(null);
@@ -53,7 +54,7 @@ export function plotSpec(p, id, height = 300) {
         kind: p.steps ? 'hold' : 'line',
         dots,
         values: dots ? values : filled(xs, values, p.steps),
-        dash: Math.floor(i / 7) % 5,
+        dash: i % 5,
         colour: i,
       };
     }),

@@ -25,17 +25,27 @@ export class Sweep {
     this.data = data;
     this.title = String(data.title ?? data.scenario ?? 'a sweep');
     this.switches = [];
+    const passed = data.runs.filter((r) => r.passed).length,
+      n = data.runs.length;
+    this.verdict = n && {
+      passed: passed === n,
+      text: `${passed === n ? '✓' : '✗'} ${passed} of ${n} ${n === 1 ? 'run passes' : 'runs pass'}`,
+    };
   }
 }
 
 const nameOf = (axis) => axis.name ?? axis.key;
-const linkOf = (run, content) =>
+/** A page below the folder of this one. */
+const pageOf = (run) =>
   typeof run?.report === 'string' &&
   /^[\w./ -]+$/.test(run.report) &&
   !run.report.startsWith('/') &&
   !run.report.includes('..')
-    ? h('a', { href: run.report }, content)
-    : content;
+    ? run.report
+    : null;
+const linkOf = (run, content) => (pageOf(run) ? h('a', { href: pageOf(run) }, content) : content);
+const settingOf = (data, run) =>
+  run.at.map((v, a) => `${nameOf(data.axes[a])}=${data.axes[a].values[v]}`).join(' ');
 const shown = (run, c) =>
   run?.values[c]
     ? run.values[c].text || value(run.values[c].value, '', 4)
@@ -100,7 +110,7 @@ function heat(data, c, [rowAxis, columnAxis], fixed) {
     h(
       'p',
       { class: 'note' },
-      `stronger colour: larger, from ${value(lo, data.columns[c].unit ?? '')} to ${value(hi, data.columns[c].unit ?? '')}; ✗: the expectation does not hold; a click opens the report of the run`
+      `stronger colour: larger, from ${value(lo, data.columns[c].unit ?? '')} to ${value(hi, data.columns[c].unit ?? '')}; ✗: the expectation does not hold`
     )
   );
 }
@@ -109,21 +119,31 @@ function heat(data, c, [rowAxis, columnAxis], fixed) {
 export function sweepSpec(data, c) {
   const axis = data.axes[0];
   const xs = axis.numbers ?? axis.values.map((_, i) => i + 1);
-  const by = new Map();
+  const by = new Map(),
+    links = new Map();
   for (const r of data.runs) {
     const name =
       r.at
         .slice(1)
         .map((v, a) => `${nameOf(data.axes[a + 1])}=${data.axes[a + 1].values[v]}`)
         .join(' ') || data.columns[c].name;
-    if (!by.has(name)) by.set(name, new Array(xs.length).fill(null));
+    if (!by.has(name)) {
+      by.set(name, new Array(xs.length).fill(null));
+      links.set(name, new Array(xs.length).fill(null));
+    }
     by.get(name)[r.at[0]] = r.values[c]?.value ?? null;
+    if (pageOf(r))
+      links.get(name)[r.at[0]] = {
+        href: r.report,
+        text: `${settingOf(data, r)}: ${shown(r, c)}, ${r.word}; opens the page of the run`,
+      };
   }
   const log = axis.numbers && xs[0] > 0 && xs.at(-1) > xs[0] * 20;
   return {
     id: `sweep-${c}`,
     title: data.columns[c].name,
     unit: data.columns[c].unit ?? '',
+    yLabel: '',
     xs,
     xUnit: axis.unit ?? '',
     xLog: log,
@@ -135,7 +155,7 @@ export function sweepSpec(data, c) {
     xLabel: axis.numbers
       ? `${nameOf(axis)}${log ? ' (log)' : ''}`
       : `${nameOf(axis)}: ${axis.values.map((v, i) => `${i + 1} = ${v}`).join(', ')}`,
-    series: [...by].map(([name, values]) => ({ name, values })),
+    series: [...by].map(([name, values]) => ({ name, values, links: links.get(name) })),
   };
 }
 
@@ -145,7 +165,8 @@ export function sweepView(app) {
   const charts = new Charts({ model: app.model, window: Infinity, time: null, showZoom: () => {} });
   const map = slot('panel');
   const mapped = data.axes.length > 1 && data.columns.length > 0;
-  const differs = (_, c) => new Set(data.runs.map((r) => r.values[c]?.value)).size > 1;
+  const differs = (_, c) =>
+    new Set(data.runs.map((r) => r.values[c]?.value ?? r.values[c]?.text ?? null)).size > 1;
   let column = Math.max(0, data.columns.findIndex(differs));
   const fixed = data.axes.map(() => 0);
   const drawMap = () =>
@@ -205,11 +226,16 @@ export function sweepView(app) {
       ]),
     }))
   );
-  const multiples = h(
-    'div',
-    { class: 'two' },
-    data.columns.map((_, c) => charts.add(() => sweepSpec(data, c)))
-  );
+  const all = data.columns.map((_, c) => c);
+  const chartsOf = (list) =>
+    h(
+      'div',
+      { class: 'two' },
+      list.map((c) => charts.add(() => sweepSpec(data, c)))
+    );
+  const varied = all.filter((c) => differs(null, c)),
+    same = all.filter((c) => !differs(null, c));
+  const links = data.runs.some(pageOf);
   if (mapped) drawMap();
   return {
     el: h(
@@ -219,11 +245,29 @@ export function sweepView(app) {
         'section',
         { class: 'panel' },
         h('h2', {}, app.model.title),
-        data.description ? h('p', { class: 'description' }, data.description) : null
+        data.description ? h('p', { class: 'description' }, data.description) : null,
+        h(
+          'p',
+          { class: 'note' },
+          links ? 'A point of a line, or a cell, opens the page of its run. ' : null,
+          h(
+            'button',
+            { type: 'button', onclick: () => table.el.scrollIntoView({ block: 'start' }) },
+            'to the table of runs ↓'
+          )
+        )
       ),
       mapped ? map.el : null,
-      multiples,
-      table.el
+      varied.length ? chartsOf(varied) : null,
+      table.el,
+      same.length
+        ? h(
+            'details',
+            { class: 'panel same' },
+            h('summary', {}, `columns that do not vary (${same.length})`),
+            chartsOf(same)
+          )
+        : null
     ),
     charts,
     destroy: () => charts.clear(),
