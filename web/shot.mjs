@@ -13,7 +13,8 @@
 //   --browser PROGRAM      /usr/bin/chromium
 //
 // REPORT.html is a file or the address of a live switch. A route is #/fabric or /fabric; of
-// #/plot/NAME the picture has the plot alone. Exit 0: all were made; 1: not all; 2: misused.
+// #/plot/NAME the picture has the plot alone. Of a view, a plot, a switch or a port that is not there
+// no picture is made, and the page's words are said. Exit 0: all were made; 1: not all; 2: misused.
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL, fileURLToPath } from 'node:url';
@@ -91,6 +92,8 @@ async function shoot(browser, job) {
     );
     if (job.wait) await tab.waitForTimeout(job.wait * 1000);
     if (wrong) throw new Error(wrong);
+    const missing = await tab.$('[data-wrong]');
+    if (missing) throw new Error(await missing.textContent());
     const picture = await tab.$('.picture');
     if (picture) await picture.screenshot({ path: out });
     else await tab.screenshot({ path: out, fullPage: job.full });

@@ -38,6 +38,21 @@ test('every view of a switch that moves frames shows something, without an error
   }
 });
 
+test('a switch and a port that are not there are said', async () => {
+  for (const [hash, pattern] of [
+    ['#/port/zz', /no switch zz/],
+    ['#/port/web/p77', /no port p77 at web/],
+    ['#/pools/zz', /no switch zz/],
+    ['#/policy/zz', /no switch zz/],
+    ['#/series', /no view series/],
+  ]) {
+    const tab = await open(address + hash);
+    await tab.waitForSelector('[data-wrong]');
+    assert.match(await text(tab), pattern);
+    await tab.leave();
+  }
+});
+
 test('charts follow the switch, unless they are zoomed', async () => {
   const tab = await open(`${address}#/port/web/p3`);
   await tab.waitForSelector('[data-chart=rate] canvas');

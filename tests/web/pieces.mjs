@@ -9,6 +9,7 @@ import test from 'node:test';
 import { decimate, nearest } from '../../web/src/decimate.js';
 import { cell, exact, ticks, time, value } from '../../web/src/format.js';
 import { layout } from '../../web/src/layout.js';
+import { Places } from '../../web/src/places.js';
 import { Broken, Timeline } from '../../web/src/timeline.js';
 
 const page = readFileSync(process.argv[2], 'utf8');
@@ -74,6 +75,37 @@ test('a rate is the growth of the interval by its length; a counter that begins 
   assert.ok(Number.isNaN(t.rate(0, 8e9)[0]));
   t.addFrame([5000, 0, 10]);
   assert.equal(t.growth(0).at(-1), 0);
+});
+
+test('a mean rate covers steps: it counts each byte once, and is level where the steps are', () => {
+  const frames = [[0]];
+  for (let k = 1; k <= 400; k++) frames.push(k % 10 ? [k * 1000] : [k * 1000, 0, k * 125]);
+  const t = Timeline.from({ columns: [['', 'flows', 'f', null, 'bytes']], frames });
+  assert.equal(t.stepFrames(0), 40, 'four steps of ten frames');
+  const rates = [...t.meanRate(0, 8e9)];
+  assert.ok(rates.slice(40, -50).every((r) => Math.abs(r - 1e9) < 1e-3), `${rates[100]}`);
+  assert.ok(Math.max(...t.rate(0, 8e9).slice(1)) > 9e9, 'frame by frame it is ten times that');
+  const few = Timeline.from({ columns: [['', 'flows', 'f', null, 'bytes']], frames: [[5]] });
+  assert.equal(few.meanRate(0, 8e9).length, 1);
+});
+
+test('a place is free of boxes, and of lines where that is possible', () => {
+  const p = new Places();
+  p.take(0, 0, 10, 10);
+  p.lines = [[20, -50, 20, 50]];
+  assert.equal(p.free(9, 0, 10, 10), false);
+  assert.equal(p.free(10, 0, 10, 10), true);
+  assert.equal(p.clear(10, 0, 10, 10), true);
+  assert.equal(p.clear(16, 0, 10, 10), false);
+  const at = [
+    [0, 0],
+    [18, 0],
+    [0, 12],
+  ];
+  assert.deepEqual(p.copy().first(at, 10, 10), [18, 0], 'a copy has no lines');
+  assert.deepEqual(p.first(at, 10, 10), [0, 12]);
+  assert.deepEqual(p.first(at, 10, 10), [18, 0], 'a line is better than nothing');
+  assert.equal(p.first(at, 10, 10), null);
 });
 
 test('a ring keeps the latest frames and the values that hold at its first', () => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The frame of the page: title, tabs, the view of the address, and the time of a run.
-import { h, replace } from './dom.js';
+import { h, replace, scroller } from './dom.js';
 import { time } from './format.js';
 import { onTheme, setTheme } from './theme.js';
 import { TimeBar } from './timebar.js';
@@ -9,6 +9,7 @@ import { distributionsView } from './views/distributions.js';
 import { eventsView } from './views/events.js';
 import { fabricView } from './views/fabric.js';
 import { flowsView } from './views/flows.js';
+import { wrong } from './views/pieces.js';
 import { plotView } from './views/plot.js';
 import { plotsView } from './views/plots.js';
 import { policyView } from './views/policy.js';
@@ -41,6 +42,7 @@ const WINDOWS = [
   [300e9, '5 min'],
   [Infinity, '10 min'],
 ];
+const ADDRESS_MS = 250;
 const kindOf = (model) => model.kind ?? (model.sweep ? 'sweep' : model.live ? 'live' : 'lab');
 
 export class App {
@@ -49,6 +51,7 @@ export class App {
     this.model = model;
     this.ask = ask;
     this.time = model.live || model.sweep ? 0 : model.startTime;
+    this.moved = false; // by the reader: only then the address has the time
     this.span = model.live ? 60e9 : Infinity;
     this.views = VIEWS.filter(
       ([, , , where]) => where === kindOf(model) || (where === 'both' && !model.sweep)
@@ -65,6 +68,7 @@ export class App {
     for (const off of this.offs) off?.();
     this.view?.destroy?.();
     this.timeBar?.destroy();
+    clearTimeout(this.written);
     clearInterval(this.model.timer);
     this.model.stream?.close();
   }
@@ -123,10 +127,10 @@ export class App {
           this.zoomed,
           windows,
           model.live ? null : h('button', { type: 'button', onclick: () => this.ask() }, 'Open …'),
-          themes
+          h('label', {}, h('span', {}, 'colours: '), themes)
         )
       ),
-      this.nav
+      scroller(this.nav)
     );
     if (!model.live && model.timeline?.length > 1) this.timeBar = new TimeBar(this);
     replace(this.root, this.header, this.banner, this.main, this.timeBar?.el);
@@ -135,7 +139,9 @@ export class App {
   }
 
   pill() {
-    const { report } = this.model;
+    const { report, verdict } = this.model;
+    if (verdict)
+      return h('span', { class: `pill ${verdict.passed ? 'pass' : 'fail'}` }, verdict.text);
     if (!report || report.passed === undefined) return null;
     const rows = report.expectations ?? [];
     const held = rows.filter((e) => e.passed).length;
@@ -161,7 +167,7 @@ export class App {
   }
 
   route() {
-    const [path] = location.hash.replace(/^#\/?/, '').split('?');
+    const [path, query] = location.hash.replace(/^#\/?/, '').split('?');
     const parts = path.split('/').map((p) => {
       try {
         return decodeURIComponent(p);
@@ -171,10 +177,16 @@ export class App {
     });
     this.view?.destroy?.();
     this.view = null;
+    clearTimeout(this.written);
+    this.written = null;
     this.showZoom(null);
     if (parts[0] === 'plot') return this.plain(parts.slice(1));
     document.body.classList.remove('plain');
-    const found = this.views.find(([route]) => route === parts[0]) ?? this.views[0];
+    this.goTo(new URLSearchParams(query ?? '').get('at'));
+    const none = [null, '', () => this.noView(parts[0])];
+    const found = parts[0]
+      ? (this.views.find(([route]) => route === parts[0]) ?? none)
+      : this.views[0];
     for (const a of this.nav.children) {
       if (a.dataset.view === found[0]) {
         a.setAttribute('aria-current', 'page');
@@ -182,6 +194,33 @@ export class App {
       } else a.removeAttribute('aria-current');
     }
     this.show(found[2], parts.slice(1));
+    if (this.moved) this.address();
+  }
+
+  noView(name) {
+    const names = this.views.map(([route]) => route).join(', ');
+    return wrong(`There is no view ${name} here. There are ${names}.`);
+  }
+
+  /** The time that an address asks for, in ms. */
+  goTo(at) {
+    const { live, timeline } = this.model;
+    if (at === null || live || !timeline?.length) return;
+    const t = Number(at) * 1e6;
+    const ok = at.trim() !== '' && Number.isFinite(t);
+    this.banner.hidden = ok;
+    this.banner.textContent = ok ? '' : `“at=${at}” of the address is no time in ms.`;
+    if (!ok) return;
+    this.time = Math.max(timeline.times[0], Math.min(timeline.times.at(-1), t));
+    this.moved = true;
+    this.timeBar?.show();
+  }
+
+  /** Writes a view and the time into the address, without a step of the history. */
+  address(hash = location.hash) {
+    const [path] = hash.split('?');
+    const at = this.moved ? `?at=${Number((this.time / 1e6).toFixed(6))}` : '';
+    history.replaceState(null, '', (path || `#/${this.views[0][0]}`) + at);
   }
 
   show(make, args) {
@@ -225,7 +264,13 @@ export class App {
 
   setTime(t) {
     this.time = t;
+    this.moved = true;
     this.timeBar?.show();
+    // A browser allows few changes of the address in a second.
+    this.written ??= setTimeout(() => {
+      this.written = null;
+      this.address();
+    }, ADDRESS_MS);
     this.view?.charts?.tick();
     this.view?.tick?.();
   }
@@ -238,6 +283,10 @@ export class App {
 
   changed(what) {
     const { model } = this;
+    if (model.live && model.name && !this.named) {
+      this.named = true; // a name in the address can be checked now
+      if (this.view) this.route();
+    }
     if (what === 'state' || what === 'rows') this.showState();
     if (what === 'state') return;
     if (what === 'frame') {

@@ -3,9 +3,15 @@
 import { h, replace, s } from './dom.js';
 import { value } from './format.js';
 import { layout } from './layout.js';
+import { Places } from './places.js';
 
 const CLASSES = [0, 1, 2, 3, 4, 5, 6, 7];
 const LABELS_MOST = 44; // links that have the names of their ports
+const LABEL_H = 11, // of a name of a port
+  LETTER = 5.4,
+  STEP = 17, // a step of a chain
+  STEP_AT = [0.32, 0.38, 0.62, 0.68, 0.26, 0.74, 0.2, 0.44, 0.5, 0.56],
+  ARROW = 11;
 
 /** The columns that say what a port does, found once for each shape of the timeline. */
 class PortColumns {
@@ -84,7 +90,16 @@ export class Fabric {
     this.svg.setAttribute('height', l.height - l.top);
     this.svg.classList.toggle('dense', l.dense);
     const labels = topology.links.length <= LABELS_MOST && !l.dense;
-    this.links = topology.links.map((link, i) => this.makeLink(link, i, labels));
+    this.links = topology.links.map((link, i) => this.makeLink(link, i));
+    this.places = new Places();
+    for (const n of l.nodes.values()) this.places.take(n.x, n.y, n.w + 2, n.h + 2);
+    for (const x of this.links)
+      if (x.lines)
+        for (const d of [0, 1]) this.places.take(...middle(x.geometry, d), ARROW, ARROW);
+    this.places.lines = this.links
+      .filter((x) => x.lines && !x.geometry.arc)
+      .map(({ geometry: g }) => [g.x1, g.y1, g.x2, g.y2]);
+    if (labels) for (const x of this.links) this.addLabels(x);
     this.nodeStates = new Map();
     const linkLayer = s(
       'g',
@@ -108,11 +123,26 @@ export class Fabric {
     this.showChain(this.chain);
   }
 
+  /** Which signs this drawing can have: for its legend. */
+  get signs() {
+    const t = this.model.timeline;
+    const paused = t.columns.some((c) => c.list === 'pfc' && c.fact.endsWith('_pause_duration_us'));
+    const lines = (this.links ?? []).some((x) => x.lines);
+    const cells = (this.links ?? []).some((x) => x.host >= 0);
+    return {
+      lines,
+      paused: lines && paused,
+      arrows: lines && paused && !this.layout?.dense,
+      cells: cells && paused,
+      chain: !!this.chain,
+    };
+  }
+
   sign(topology) {
     return topology.nodes.map((n) => n.name + (n.label ?? '')).join() + topology.links.length;
   }
 
-  makeLink(link, index, labels) {
+  makeLink(link, index) {
     const host = this.layout.nodes.get(link.a[0])?.cell
       ? 0
       : this.layout.nodes.get(link.b[0])?.cell
@@ -144,24 +174,30 @@ export class Fabric {
     out.el = s('g', { class: 'link' }, hit, out.lines, out.arrows);
     out.el.addEventListener('click', () => this.pick('link', own[0], own[1]));
     out.el.linkState = out;
-    if (labels) {
-      const mark = (name, ax, ay, bx, by) =>
-        name === null || name === undefined
-          ? null
-          : s(
-              'text',
-              {
-                class: 'port-label',
-                x: ax + ((bx - ax) / len) * 14 + 4,
-                y: ay + ((by - ay) / len) * 14 + (ay === by ? -5 : 3),
-              },
-              name
-            );
-      const room = (name) => this.isSwitch(name) && !arc && this.layout.pitch(name) >= 22;
-      if (room(link.a[0])) out.el.append(mark(link.a[1], x1, y1, x2, y2) ?? '');
-      if (room(link.b[0])) out.el.append(mark(link.b[1], x2, y2, x1, y1) ?? '');
-    }
     return out;
+  }
+
+  /** The names of ports beside their link, close to the switch, where there is room. */
+  addLabels(x) {
+    if (!x.lines || x.geometry.arc) return;
+    const { x1, y1, x2, y2 } = x.geometry;
+    for (const [[node, port], ax, ay, bx, by] of [
+      [x.link.a, x1, y1, x2, y2],
+      [x.link.b, x2, y2, x1, y1],
+    ]) {
+      if (port === null || port === undefined || !this.isSwitch(node)) continue;
+      if (this.layout.pitch(node) < 22) continue;
+      const len = Math.hypot(bx - ax, by - ay) || 1;
+      const w = String(port).length * LETTER + 2;
+      const [ux, uy] = [(bx - ax) / len, (by - ay) / len];
+      // Beside the link: so far that the corner of the box keeps off it.
+      const off = (Math.abs(uy) * w) / 2 + (Math.abs(ux) * LABEL_H) / 2 + 3;
+      const places = [13, 18, 23, 28, 34].flatMap((d) =>
+        [1, -1].map((side) => [ax + ux * d - uy * side * off, ay + uy * d + ux * side * off])
+      );
+      const at = this.places.first(places, w, LABEL_H);
+      if (at) x.el.append(s('text', { class: 'port-label', x: at[0], y: at[1] + 3 }, port));
+    }
   }
 
   isSwitch(name) {
@@ -317,10 +353,8 @@ export class Fabric {
       return;
     }
     // The arrow goes with the PAUSE: against the traffic that it stops.
-    const { x1, y1, x2, y2, arc, dx, dy } = x.geometry;
-    const sign = d === 0 ? 1 : -1;
-    const mx = (x1 + x2) / 2 + dx * sign,
-      my = (y1 + y2) / 2 + dy * sign - arc * 0.75;
+    const { x1, y1, x2, y2 } = x.geometry;
+    const [mx, my] = middle(x.geometry, d);
     const len = Math.hypot(x2 - x1, y2 - y1) || 1;
     const [ux, uy] =
       d === 0 ? [(x1 - x2) / len, (y1 - y2) / len] : [(x2 - x1) / len, (y2 - y1) / len];
@@ -423,8 +457,12 @@ export class Fabric {
   }
 
   pausedOf(links) {
-    const n = links.filter((l) => l.states?.some((st) => st.paused.length)).length;
-    return n ? `${n} with PAUSE` : 'none with PAUSE';
+    const paused = links.filter((l) => l.states?.some((st) => st.paused.length));
+    const all = paused.flatMap((l) => l.states.flatMap((st) => st.paused));
+    const classes = new Set(all.map((p) => p.cls));
+    return paused.length
+      ? `${paused.length} paused, of class ${[...classes].sort().join(', ')}`
+      : 'none paused';
   }
 
   // ---- the chain of a cause
@@ -434,8 +472,10 @@ export class Fabric {
     this.chain = chain;
     if (!this.layout || !this.chainLayer) return;
     replace(this.chainLayer);
+    this.onBuild?.();
     this.svg.classList.toggle('has-chain', !!chain);
     if (!chain) return;
+    const places = this.places.copy();
     chain.places.forEach((p, i) => {
       const x = this.links.find(
         (l) =>
@@ -446,8 +486,19 @@ export class Fabric {
       const fromA = x.link.a[0] === p.switch && x.link.a[1] === p.port;
       const d = fromA ? 0 : 1;
       const { x1, y1, x2, y2, arc } = x.geometry;
-      const bx = fromA ? x1 + (x2 - x1) * 0.32 : x2 + (x1 - x2) * 0.32,
-        by = (fromA ? y1 + (y2 - y1) * 0.32 : y2 + (y1 - y2) * 0.32) - arc * 0.6;
+      const on = (f) =>
+        fromA
+          ? [x1 + (x2 - x1) * f, y1 + (y2 - y1) * f - arc * 0.6]
+          : [x2 + (x1 - x2) * f, y2 + (y1 - y2) * f - arc * 0.6];
+      // Where the line has no room, beside it.
+      const along = STEP_AT.map(on);
+      const beside = [1, 1.4, 1.8].flatMap((far) =>
+        along.flatMap(([px, py]) => [
+          [px + STEP * far, py],
+          [px - STEP * far, py],
+        ])
+      );
+      const [bx, by] = places.first([...along, ...beside], STEP, STEP) ?? on(0.32);
       this.chainLayer.append(
         s('path', { d: x.lines[d].getAttribute('d'), class: 'halo' }),
         s('circle', { cx: bx, cy: by, r: 8, class: 'step' }),
@@ -472,6 +523,12 @@ export class Fabric {
         )
       );
   }
+}
+
+/** The middle of a direction of a link. */
+function middle({ x1, y1, x2, y2, arc, dx, dy }, d) {
+  const sign = d === 0 ? 1 : -1;
+  return [(x1 + x2) / 2 + dx * sign, (y1 + y2) / 2 + dy * sign - arc * 0.75];
 }
 
 function clip(text, width) {

@@ -87,18 +87,22 @@ class Model {
     );
   }
 
-  /** How many directions of links are paused in each frame. */
-  get pausedDirections() {
+  /** How many links are paused in each frame, in one direction or both, by any class. */
+  get pausedLinks() {
     const t = this.timeline;
     const count = new Float64Array(t.length);
     const ends = new Set(); // of each link the end that counts
     for (const { a, b } of this.topology.links)
       ends.add((a[1] !== null ? a : b).slice(0, 2).join('\n'));
+    const frames = new Map(); // end -> frames in which it was paused
     for (const c of t.columns) {
+      const end = `${c.sw}\n${c.object}`;
       if (c.list !== 'pfc' || !c.fact.endsWith('_pause_duration_us')) continue;
-      if (ends.size && !ends.has(`${c.sw}\n${c.object}`)) continue;
-      for (const f of c.frames) if (f > t.first) count[f - t.first]++;
+      if (ends.size && !ends.has(end)) continue;
+      if (!frames.has(end)) frames.set(end, new Set());
+      for (const f of c.frames) if (f > t.first) frames.get(end).add(f - t.first);
     }
+    for (const set of frames.values()) for (const k of set) count[k]++;
     return count;
   }
 
@@ -141,7 +145,7 @@ export class Lab extends Model {
 
   /** The moment that is shown first: in the middle of those with the most PAUSE, or the end. */
   get startTime() {
-    const counts = this.pausedDirections;
+    const counts = this.pausedLinks;
     const most = counts.reduce((a, b) => Math.max(a, b), 0);
     if (!most) return this.endNs;
     const at = [...counts.keys()].filter((k) => counts[k] === most);

@@ -22,7 +22,10 @@ export class TimeBar {
         app.setTime(times[this.range.value]);
       },
     });
+    this.counts = app.model.pausedLinks;
+    this.most = this.counts.reduce((a, b) => Math.max(a, b), 0);
     this.out = h('output');
+    this.words = h('small', { class: 'time-words' });
     this.play = h(
       'button',
       { type: 'button', class: 'play', onclick: () => (this.timer ? this.stop() : this.start()) },
@@ -48,7 +51,8 @@ export class TimeBar {
         this.speed,
         h('div', { class: 'track' }, this.canvas, this.range),
         this.out
-      )
+      ),
+      this.words
     );
     this.off = onTheme(() => this.strip());
     this.watch = new ResizeObserver(() => this.strip());
@@ -93,25 +97,28 @@ export class TimeBar {
     const text = time(this.app.model.timeline.times[k] ?? 0, 4);
     this.out.textContent = `${text} of ${time(times.at(-1), 4)}`;
     this.range.setAttribute('aria-valuetext', text);
+    this.words.textContent = this.most
+      ? `links paused now: ${this.counts[k]}, up to ${this.most}`
+      : 'no link is paused in this run';
+    if (!this.app.moved)
+      this.words.append(
+        this.most
+          ? ' · opened at the moment of most PAUSE'
+          : ' · opened at the end of the run'
+      );
   }
 
   strip() {
     const width = this.canvas.clientWidth,
       dpr = devicePixelRatio || 1;
     if (!width) return;
-    this.counts ??= this.app.model.pausedDirections;
     this.canvas.width = width * dpr;
     this.canvas.height = 20 * dpr;
     const c = this.canvas.getContext('2d');
-    const most = this.counts.reduce((a, b) => Math.max(a, b), 0);
+    const { most } = this;
     c.fillStyle = theme().grid;
     c.fillRect(0, 19 * dpr, width * dpr, dpr);
-    if (!most) {
-      c.fillStyle = theme().muted;
-      c.font = `${10 * dpr}px system-ui, sans-serif`;
-      c.fillText('no PAUSE in this run', 2 * dpr, 13 * dpr);
-      return;
-    }
+    if (!most) return;
     c.fillStyle = hatch(c, '/', theme().pause);
     const n = this.counts.length;
     for (let x = 0; x < width; x++) {
@@ -123,15 +130,6 @@ export class TimeBar {
       )
         top = Math.max(top, this.counts[k]);
       if (top) c.fillRect(x * dpr, (19 - (17 * top) / most) * dpr, dpr, ((17 * top) / most) * dpr);
-    }
-    c.fillStyle = theme().muted;
-    c.font = `${9.5 * dpr}px system-ui, sans-serif`;
-    if (width > 260) {
-      const words = `PAUSE: up to ${most} at a time`;
-      c.fillStyle = theme().panel;
-      c.fillRect(0, 0, c.measureText(words).width + 6 * dpr, 12 * dpr);
-      c.fillStyle = theme().muted;
-      c.fillText(words, 2 * dpr, 9 * dpr);
     }
   }
 }

@@ -179,6 +179,42 @@ export class Timeline {
     return out;
   }
 
+  /** How many frames a mean takes: at least 8, and a hundredth of the timeline. */
+  get meanFrames() {
+    const span = (this.times.at(-1) - this.times[0]) / 100;
+    const mean = (this.times.at(-1) - this.times[0]) / Math.max(1, this.length - 1);
+    return Math.max(1, Math.min(this.length - 1, Math.max(8, Math.ceil(span / mean))));
+  }
+
+  /** Of a counter that grows in steps: four of them at least, but a tenth of it all at most. */
+  stepFrames(i) {
+    const { frames } = this.columns[i];
+    const gaps = frames.slice(1).map((f, k) => f - frames[k]);
+    const gap = gaps.sort((a, b) => a - b)[gaps.length >> 1] ?? 1;
+    return Math.max(this.meanFrames, Math.min(4 * gap, Math.floor(this.length / 10)));
+  }
+
+  /** The rate of a counter that grows in steps: the mean over the `n` frames around each one. */
+  meanRate(i, scale, n = this.stepFrames(i)) {
+    const v = this.gauge(i);
+    return v.map((_, k) => {
+      const from = Math.max(0, Math.min(k - (n >> 1), v.length - 1 - n));
+      const to = Math.min(v.length - 1, from + n);
+      const span = this.times[to] - this.times[from];
+      return span > 0 ? (Math.max(0, v[to] - v[from]) * scale) / span : NaN;
+    });
+  }
+
+  /** The sum of columns. */
+  total(columns) {
+    const out = new Float64Array(this.length);
+    for (const i of columns)
+      this.gauge(i).forEach((v, k) => {
+        out[k] += v;
+      });
+    return out;
+  }
+
   /** Columns of a list, in a map by object and index. */
   select(sw, list, fact) {
     const out = [];

@@ -4,6 +4,7 @@ import { Fabric, direction } from '../fabric.js';
 import { h, replace, s } from '../dom.js';
 import { time, value } from '../format.js';
 import { RowTable } from '../table.js';
+import { noSwitch, wrong } from './pieces.js';
 
 const TABLE_MS = 250;
 
@@ -51,6 +52,7 @@ export function causesOf(model) {
 
 export function fabricView(app, [selected]) {
   const { model } = app;
+  if (noSwitch(model, selected)) return wrong(noSwitch(model, selected));
   const first = model.live ? null : model.report.why?.[0]?.queues?.at(-1)?.switch;
   let open = [selected, first, model.switches[0]].find((n) => model.switches.includes(n)) ?? null;
   const fabric = new Fabric(model, (kind, name, port) => {
@@ -99,7 +101,7 @@ export function fabricView(app, [selected]) {
   function choose(name) {
     open = name;
     shape = -1;
-    history.replaceState(null, '', `#/fabric/${encodeURIComponent(name)}`);
+    app.address(`#/fabric/${encodeURIComponent(name)}`);
     drawTable();
     table.el.scrollIntoView({ block: 'nearest' });
   }
@@ -235,6 +237,24 @@ export function fabricView(app, [selected]) {
       ),
       text
     );
+  const keys = h('div', { class: 'keys' });
+  let signs = '';
+  fabric.onBuild = () => {
+    const has = fabric.signs;
+    if (JSON.stringify(has) === signs) return;
+    signs = JSON.stringify(has);
+    replace(
+      keys,
+      has.lines && [key('line', 'link'), key('line busy', 'traffic (thicker: more)')],
+      has.paused && [
+        key('line paused', 'paused, more than half of the interval'),
+        key('line paused some', 'paused, less'),
+      ],
+      has.arrows && h('span', {}, '▶ the way the PAUSE goes'),
+      has.cells && h('span', {}, '✕ in a host: paused; ▲: it pauses'),
+      has.chain && h('span', {}, '① a step of the chain that is chosen')
+    );
+  };
   const missing = model.topology.missing || !model.topology.nodes.length;
   const drawing = h(
     'section',
@@ -247,16 +267,7 @@ export function fabricView(app, [selected]) {
           'There is no topology in this file, so there is no drawing. A report.html of weir-lab has one.'
         )
       : fabric.el,
-    h(
-      'div',
-      { class: 'keys' },
-      key('line', 'link'),
-      key('line busy', 'traffic (thicker: more)'),
-      key('line paused', 'paused, more than half of the interval'),
-      key('line paused some', 'paused, less'),
-      h('span', {}, '▶ the way the PAUSE goes'),
-      h('span', {}, '✕ in a host: paused; ▲: it pauses')
-    )
+    keys
   );
   const el = h(
     'div',
@@ -279,6 +290,7 @@ export function fabricView(app, [selected]) {
   };
   const draw = () => {
     fabric.draw(app.frame());
+    if (model.live) fabric.onBuild();
     tableSoon();
     drawCauses();
   };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Flows: rates, CNPs, queue pairs. In the lab the hosts as well.
 import { h } from '../dom.js';
-import { value } from '../format.js';
+import { time, value } from '../format.js';
 import { RowTable, facts } from '../table.js';
-import { Charts } from './pieces.js';
+import { atTheEnd, Charts } from './pieces.js';
 
 const TOP = 14;
 
@@ -14,7 +14,7 @@ function ratesSpec(
   title,
   list,
   fact,
-  { scale = 8e9, unit = 'bps', names = null, empty } = {}
+  { scale = 8e9, unit = 'bps', names = null, empty, mean = null } = {}
 ) {
   const t = model.timeline;
   const all = t
@@ -32,15 +32,25 @@ function ratesSpec(
     empty,
     series: top.map((c) => ({
       name: names ? `${c.object} ${c.index ?? ''}`.trim() : c.object,
-      values: t.rate(c.i, scale),
-      kind: 'step',
+      values: mean ? t.meanRate(c.i, scale) : t.rate(c.i, scale),
+      kind: mean ? 'line' : 'step',
     })),
+    note: mean && top.length ? `${mean}; mean over ${spanOf(t, top)}` : null,
   };
+}
+
+/** How long the means of columns are. */
+function spanOf(t, columns) {
+  const frame = (t.times.at(-1) - t.times[0]) / Math.max(1, t.length - 1);
+  const spans = columns.map((c) => t.stepFrames(c.i) * frame);
+  const [least, most] = [Math.min(...spans), Math.max(...spans)].map((v) => time(v, 2));
+  return least === most ? least : `${least} to ${most}, four steps of the flow`;
 }
 
 export const flowSpecs = {
   flows: (m) =>
     ratesSpec(m, 'flows', 'Goodput by flow', 'flows', 'bytes', {
+      mean: 'acknowledged payload, which comes in steps',
       empty: 'The timeline has no flows: nothing was acknowledged, or the file has no timeline.',
     }),
   hosts: (m) =>
@@ -49,6 +59,7 @@ export const flowSpecs = {
     }),
   goodput: (m) =>
     ratesSpec(m, 'goodput', 'Hosts: goodput received', 'hosts', 'goodput_bytes', {
+      mean: 'payload received',
       empty: 'The timeline has no goodput of hosts.',
     }),
   cnps: (m) =>
@@ -69,12 +80,12 @@ function labFlows(app) {
   const charts = new Charts(app);
   const flows = new RowTable({
     id: 'flows',
-    title: 'Flows',
+    title: `Flows${atTheEnd(model)}`,
     empty: 'The report has no flows.',
     columns: [
       { key: 'name', head: 'flow' },
       'connections',
-      'goodput_bps',
+      { key: 'goodput_bps', head: 'goodput (mean of the run)' },
       'operations',
       'done_ns',
       ...['p50', 'p99', 'max'].map((q) => ({
@@ -92,14 +103,14 @@ function labFlows(app) {
   flows.set(report.flows ?? []);
   const hosts = new RowTable({
     id: 'hosts',
-    title: 'Hosts',
+    title: `Hosts${atTheEnd(model)}`,
     sort: { key: 'tx_bytes', down: true },
     empty: 'The report has no hosts.',
     columns: [
       'name',
       'speed_bps',
-      'tx_bps',
-      'goodput_bps',
+      { key: 'tx_bps', head: 'tx rate (mean of the run)' },
+      { key: 'goodput_bps', head: 'goodput (mean of the run)' },
       'messages_completed',
       'ce_marked',
       'cnps_sent',
@@ -115,7 +126,7 @@ function labFlows(app) {
   hosts.set(report.hosts ?? []);
   const pairs = new RowTable({
     id: 'pairs',
-    title: 'Queue pairs that switches know',
+    title: `Queue pairs that switches know${atTheEnd(model)}`,
     empty: 'No flow table: switch.flows is off.',
     columns: [
       'switch',

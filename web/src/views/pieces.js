@@ -61,8 +61,32 @@ export function picker(label, values, chosen, pick) {
   return h('label', {}, label, el);
 }
 
+/** Charts follow the slider of a run, and tables of its report do not. */
+export const atTheEnd = (model) => (model.live ? '' : ', at the end of the run');
+
 export const missing = (text) =>
   h('section', { class: 'panel' }, h('p', { class: 'missing' }, text));
+
+/** A view of what the address names and the data do not have. web/shot.mjs refuses it. */
+export const wrong = (text) => ({
+  el: h('section', { class: 'panel' }, h('p', { class: 'missing', 'data-wrong': true }, text)),
+});
+
+const some = (names) => `${names.slice(0, 12).join(', ')}${names.length > 12 ? ', …' : ''}`;
+
+/** What is wrong with the name of a switch in the address; null: nothing. */
+export function noSwitch(model, name) {
+  if (name === undefined || model.switches.includes(name) || !model.switches.length) return null;
+  const are = model.switches.length > 1 ? 'are' : 'is';
+  return `There is no switch ${name}. There ${are} ${some(model.switches)}.`;
+}
+
+export function noPort(model, sw, port) {
+  const ports = model.ports(sw);
+  return ports.includes(port)
+    ? null
+    : `There is no port ${port} at ${sw}. It has ${some(ports) || 'none'}.`;
+}
 
 /** A place whose content is made anew. */
 export function slot(cls = 'stack') {

@@ -5,7 +5,7 @@ import { Fabric } from '../fabric.js';
 import { causesOf } from './fabric.js';
 import { distributionSpecs } from './distributions.js';
 import { flowSpecs } from './flows.js';
-import { Charts } from './pieces.js';
+import { Charts, noPort, noSwitch } from './pieces.js';
 import { plotsPicture } from './plots.js';
 import { STACKS, poolSpec, usersSpec } from './pools.js';
 import { busiest, portSpecs } from './port.js';
@@ -14,24 +14,42 @@ import { sweepSpec } from './sweep.js';
 
 /** Names: fabric; rate, queue, group, marks, pfc, drops (switch, port, class); buffer, egress, users
  *  (switch); flows, hosts, goodput, cnps; fct, slowdown, histogram; series (unit or names);
- *  sweep (column). */
+ *  sweep (column); all, of plots. Returns a text where the data do not have what is asked for. */
 function specOf(model, name, q) {
-  if (model.sweep)
-    return name === 'sweep' ? () => sweepSpec(model.data, Number(q.get('column') ?? 0)) : null;
+  if (model.kind === 'plots') return null;
+  if (model.sweep) {
+    const column = Number(q.get('column') ?? 0);
+    if (name !== 'sweep') return null;
+    return model.data.columns[column]
+      ? () => sweepSpec(model.data, column)
+      : `There is no column ${q.get('column')}.`;
+  }
   const sw = q.get('switch') ?? model.switches[0];
+  const none = noSwitch(model, sw);
   if (['rate', 'queue', 'group', 'marks', 'pfc', 'drops'].includes(name)) {
     const port = q.get('port') ?? busiest(model, sw);
-    return portSpecs(model, sw, port, Number(q.get('class') ?? 3))[name];
+    const cls = Number(q.get('class') ?? 3);
+    if (none ?? noPort(model, sw, port)) return none ?? noPort(model, sw, port);
+    if (!Number.isInteger(cls) || cls < 0 || cls > 7) return `There is no class ${q.get('class')}.`;
+    return portSpecs(model, sw, port, cls)[name];
   }
   const stack = STACKS.find(([id]) => id === name);
+  if (none && (stack || name === 'users')) return none;
   if (stack) return () => poolSpec(model, sw, stack);
   if (name === 'users') return () => usersSpec(model, sw);
   if (flowSpecs[name]) return () => flowSpecs[name](model);
   if (distributionSpecs[name]) return () => distributionSpecs[name](model);
-  if (name === 'series')
-    return () => seriesSpec(model, q.get('unit') ?? '', q.get('names')?.split(';'));
+  if (name === 'series') {
+    const names = q.get('names')?.split(';');
+    const strange = names?.find((n) => !model.data.series?.columns?.some((c) => c.name === n));
+    return strange !== undefined
+      ? `There is no series ${strange}.`
+      : () => seriesSpec(model, q.get('unit') ?? '', names);
+  }
   return null;
 }
+
+const picture = (text) => h('p', { class: 'missing', 'data-wrong': true }, text);
 
 export function plotView(app, name, q) {
   const { model } = app;
@@ -54,14 +72,14 @@ export function plotView(app, name, q) {
       },
     };
   }
-  if (model.kind === 'plots') {
+  if (model.kind === 'plots' && name === 'all') {
     const { el, charts } = plotsPicture(app, height);
     box.append(el);
     return { el: box, charts, destroy: () => charts.clear() };
   }
   const make = specOf(model, name, q);
-  if (!make) {
-    box.append(h('p', { class: 'missing' }, `There is no plot ${name}.`));
+  if (typeof make !== 'function') {
+    box.append(picture(make ?? `There is no plot ${name ?? ''} here.`));
     return { el: box };
   }
   const charts = new Charts(app);

@@ -2,11 +2,11 @@
 // The policy as it stands, with the numbers that the switch has made of it.
 import { h, replace } from '../dom.js';
 import { RowTable, facts } from '../table.js';
-import { picker } from './pieces.js';
+import { noSwitch, picker, wrong } from './pieces.js';
 
 const LISTS = [
   ['ecn', 'WRED and ECN by queue: kmin, kmax, pmax'],
-  ['pg_config', 'Priority groups: min, alpha, headroom, XON'],
+  ['pg_config', 'Priority groups: min, alpha, headroom; XOFF and XON of min + shared'],
   ['pfc_status', 'PFC by port and class'],
   ['qos', 'Maps from DSCP and PCP to class, queue and group'],
   ['watchdog', 'PFC watchdog'],
@@ -31,6 +31,35 @@ const withMaps = (r) => {
   for (const k of MAPS) if (Array.isArray(r[k])) out[k] = mapWords(r[k]);
   return out;
 };
+
+const CURVE = [
+  'kmin_bytes',
+  'kmax_bytes',
+  'pmax_percent',
+  'weight',
+  'mark_at',
+  'above_kmax',
+  'not_ect',
+];
+
+/** A queue without WRED has no curve. */
+const curved = (r) =>
+  r.wred === false ? { ...r, ...Object.fromEntries(CURVE.map((k) => [k, null])) } : r;
+
+/** The thresholds that the switch has made of the settings of a group. They are highest while the
+ *  pool is empty: at rest. */
+function withThresholds(model, sw, r) {
+  const t = model.timeline;
+  const out = { ...r };
+  for (const name of ['xoff', 'xon']) {
+    const i = t.find(sw, 'pgs', r.port, r.pg, `${name}_at_bytes`);
+    if (model.live) out[`${name}_now_bytes`] = i === undefined ? null : t.at(i, t.length - 1);
+    else
+      out[`${name}_at_rest_bytes`] =
+        i === undefined ? null : t.columns[i].values.reduce((a, b) => Math.max(a, b), 0);
+  }
+  return out;
+}
 
 /** Ports with the same settings share a row. */
 export function grouped(rows) {
@@ -65,9 +94,17 @@ export function ranges(names) {
     .join(', ');
 }
 
+function rowsOf(model, sw, id) {
+  const rows = model.rows(sw, id);
+  if (!Array.isArray(rows)) return rows;
+  if (id === 'ecn') return rows.map(curved);
+  return id === 'pg_config' ? rows.map((r) => withThresholds(model, sw, r)) : rows;
+}
+
 export function policyView(app, [swArg]) {
   const { model } = app;
-  const sw = model.switches.includes(swArg) ? swArg : model.switches[0];
+  if (noSwitch(model, swArg)) return wrong(noSwitch(model, swArg));
+  const sw = swArg ?? model.switches[0];
   const top = h('div', { class: 'stack' });
   const tables = new Map(LISTS.map(([id, title]) => [id, new RowTable({ id, title })]));
   const empty = {
@@ -78,7 +115,7 @@ export function policyView(app, [swArg]) {
   };
   let last = '';
   const draw = () => {
-    const data = LISTS.map(([id]) => model.rows(sw, id)),
+    const data = LISTS.map(([id]) => rowsOf(model, sw, id)),
       buffer = model.rows(sw, 'buffer');
     const whys = model.live ? [...LISTS.map(([id]) => model.why(id)), model.why('buffer')] : [];
     const text = JSON.stringify([data, buffer, whys]);
@@ -131,7 +168,15 @@ export function policyView(app, [swArg]) {
       'div',
       { class: 'stack' },
       top,
-      [...tables.values()].map((t) => t.el)
+      [...tables.values()].map((t) => t.el),
+      model.live
+        ? null
+        : h(
+            'p',
+            { class: 'panel note' },
+            'XOFF and XON at rest are the highest thresholds of the run: ' +
+              'they fall as the pool fills.'
+          )
     ),
     needs: ['ecn', 'pg_config', 'pfc_status', 'qos', 'watchdog', 'ecn_auto', 'vlan', 'buffer'],
     update: (what) => what !== 'frame' && draw(),

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The buffer of a switch: its pools as a stack, and who uses them.
 import { h, natural } from '../dom.js';
+import { value } from '../format.js';
 import { RowTable } from '../table.js';
-import { Charts, missing, picker, slot } from './pieces.js';
+import { atTheEnd, Charts, missing, noSwitch, picker, slot, wrong } from './pieces.js';
 
 const MOST_GROUPS = 7;
-// The ingress pool and the headroom are the buffer. The egress pools count the same cells once more.
+// The ingress pool, the headroom and the min cells of groups are the buffer. The egress pools count
+// the same cells once more.
 export const STACKS = [
-  ['buffer', 'Buffer: ingress pool and headroom', ['ingress', 'headroom']],
+  ['buffer', 'Buffer: ingress pool, headroom, min cells', ['ingress', 'headroom']],
   [
     'egress',
     'The same cells by what they wait for: egress pools',
@@ -31,18 +33,13 @@ export function poolSpec(model, sw, [id, title, names]) {
   const most = known
     .map((n) => [n, rows.find((r) => r.name === n)?.max_bytes])
     .filter(([, v]) => v);
-  const limits =
-    id === 'buffer'
-      ? [
-          { name: 'size of ingress pool', values: size('ingress'), kind: 'mark', colour: 0 },
-          {
-            name: 'size of ingress pool and headroom',
-            values: known.reduce((a, n) => a + size(n), 0),
-            kind: 'mark',
-            colour: 'muted',
-          },
-        ]
-      : [];
+  const whole = model.rows(sw, 'buffer')?.size_bytes;
+  const limits = limitsOf(id, known, size, whole);
+  const sizes = [
+    ...(whole ? [['the buffer', whole]] : []),
+    ...known.map((n) => [`pool ${n}`, size(n)]),
+  ].filter(([, v]) => v > 0);
+  const words = (list) => list.map(([n, v]) => `${n} ${value(v, 'bytes', 4)}`).join(', ');
   return {
     id,
     title: `${title}, ${sw}`,
@@ -56,12 +53,46 @@ export function poolSpec(model, sw, [id, title, names]) {
         name: n,
         values: t.gauge(t.find(sw, 'pools', n, null, 'used_bytes')),
       })),
+      // The cells below `min` of a group are in no ingress pool.
+      ...(id === 'buffer' && known.length
+        ? [{ name: 'min cells of the groups', values: t.total(minCells(t, sw)) }]
+        : []),
       ...limits.filter((l) => l.values > 0),
     ],
-    note: most.length
-      ? `watermarks: ${most.map(([n, v]) => `${n} ${v.toLocaleString('en-US')} B`).join(', ')}`
-      : null,
+    note:
+      [sizes.length && `sizes: ${words(sizes)}`, most.length && `watermarks: ${words(most)}`]
+        .filter(Boolean)
+        .join('; ') || null,
   };
+}
+
+const minCells = (t, sw) =>
+  t.columns.flatMap((c, i) =>
+    c.sw === sw && c.list === 'pgs' && c.fact === 'min_bytes' ? [i] : []
+  );
+
+function limitsOf(id, known, size, whole) {
+  if (id !== 'buffer')
+    return known.map((n, i) => ({
+      name: `size of ${n}`,
+      values: size(n),
+      kind: 'mark',
+      colour: i,
+      dash: 2 + i,
+    }));
+  const both = known.reduce((a, n) => a + size(n), 0);
+  return [
+    { name: 'size of ingress pool', values: size('ingress'), kind: 'mark', colour: 0 },
+    whole
+      ? { name: 'size of the buffer', values: whole, kind: 'mark', colour: 'muted', dash: 1 }
+      : {
+          name: 'size of ingress pool and headroom',
+          values: both,
+          kind: 'mark',
+          colour: 'muted',
+          dash: 1,
+        },
+  ];
 }
 
 export function usersSpec(model, sw) {
@@ -81,14 +112,6 @@ export function usersSpec(model, sw) {
     by.set(key, e);
   }
   const ranked = [...by.values()].sort((a, b) => b.score - a.score || natural(a.name, b.name));
-  const add = (columns) => {
-    const out = new Float64Array(t.length);
-    for (const i of columns)
-      t.gauge(i).forEach((v, k) => {
-        out[k] += v;
-      });
-    return out;
-  };
   const top = ranked.slice(0, MOST_GROUPS);
   const rest = ranked.slice(MOST_GROUPS);
   return {
@@ -100,13 +123,13 @@ export function usersSpec(model, sw) {
     height: 260,
     empty: 'No frame waited in this buffer.',
     series: [
-      ...top.map((e) => ({ name: e.name, values: add(e.columns) })),
+      ...top.map((e) => ({ name: e.name, values: t.total(e.columns) })),
       ...(rest.length
         ? [
             {
               name: `${rest.length} others`,
               colour: 'muted',
-              values: add(rest.flatMap((e) => e.columns)),
+              values: t.total(rest.flatMap((e) => e.columns)),
             },
           ]
         : []),
@@ -121,19 +144,20 @@ export function poolsView(app, [swArg]) {
       el: missing('No switch is known.'),
       update: () => model.live && model.switches.length && app.route(),
     };
-  const sw = model.switches.includes(swArg) ? swArg : model.switches[0];
+  if (noSwitch(model, swArg)) return wrong(noSwitch(model, swArg));
+  const sw = swArg ?? model.switches[0];
   const charts = new Charts(app);
   const place = slot();
   const pools = new RowTable({
     id: 'pools',
-    title: `Pools of ${sw}`,
+    title: `Pools of ${sw}${atTheEnd(model)}`,
     filter: false,
     empty: 'No pools are known.',
     columns: ['name', 'size_bytes', 'used_bytes', 'max_bytes'],
   });
   const groups = new RowTable({
     id: 'pgs',
-    title: `Priority groups of ${sw}`,
+    title: `Priority groups of ${sw}${atTheEnd(model)}`,
     empty: 'No frame waited in this buffer.',
     sort: { key: 'max_shared_bytes', down: true },
     columns: [
@@ -183,7 +207,7 @@ export function poolsView(app, [swArg]) {
     el: h('div', { class: 'stack' }, place.el, h('div', { class: 'two' }, pools.el, groups.el)),
     charts,
     timed: true,
-    needs: ['pools', 'pgs'],
+    needs: ['pools', 'pgs', 'buffer'],
     destroy: () => charts.clear(),
     update: (what) => {
       if (what === 'rows' || what === 'all') rows();

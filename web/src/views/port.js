@@ -3,9 +3,13 @@
 import { h, natural } from '../dom.js';
 import { value } from '../format.js';
 import { RowTable } from '../table.js';
-import { Charts, chips, missing, picker, slot } from './pieces.js';
+import { atTheEnd, Charts, chips, missing, noPort } from './pieces.js';
+import { noSwitch, picker, slot, wrong } from './pieces.js';
 
 const CLASSES = [0, 1, 2, 3, 4, 5, 6, 7];
+const COUNTED =
+  'The group enters XOFF when min + shared reaches XOFF at, and leaves it at XON at, ' +
+  'with no headroom in use.';
 const FACTS = { queues: 'length_bytes', pgs: 'shared_bytes' };
 
 /** The share of each interval for which a class was paused. */
@@ -80,6 +84,7 @@ function rateSpec(model, sw, port, cls) {
         kind: 'step',
         fill: ' ',
         colour: 1,
+        dash: 0,
       },
       ...(speed
         ? [{ name: 'speed of the port', values: speed, kind: 'mark', colour: 'muted' }]
@@ -105,6 +110,14 @@ function thresholds(model, sw, port, queue) {
     if (i !== undefined) return [{ ...look, values: t.gauge(i), kind: 'limit' }];
     return fixed ? [{ ...look, values: fixed, kind: 'mark' }] : [];
   });
+}
+
+/** Why a queue has no kmin and kmax. */
+function noThresholds(model, sw) {
+  if (model.rows(sw, 'ecn')) return 'No kmin and kmax: the policy has no WRED for this queue.';
+  return model.live
+    ? 'No kmin and kmax: the switch has not said its thresholds yet.'
+    : 'No kmin and kmax: this file has no settings.';
 }
 
 function queueSpec(model, sw, port, cls, classes) {
@@ -134,9 +147,7 @@ function queueSpec(model, sw, port, cls, classes) {
       ...limits,
       ...(most ? [{ name: 'watermark', values: most, kind: 'mark', colour: 'muted' }] : []),
     ],
-    note: limits.length
-      ? null
-      : 'No kmin and kmax: this queue has no WRED, or the file has no settings.',
+    note: limits.length ? null : noThresholds(model, sw),
   };
 }
 
@@ -146,6 +157,7 @@ function groupSpec(model, sw, port, cls) {
   const any = ['min_bytes', 'shared_bytes', 'headroom_bytes'].some((f) => find(f) !== undefined);
   const row = (model.rows(sw, 'pgs') ?? []).find((r) => r.port === port && r.pg === cls);
   const xoff = find('xoff') !== undefined ? t.gauge(find('xoff')) : null;
+  const counted = t.total([find('min_bytes'), find('shared_bytes')]);
   const limit = (fact, name, c) =>
     find(fact) === undefined
       ? []
@@ -172,22 +184,25 @@ function groupSpec(model, sw, port, cls) {
         : []),
     ],
     series: [
-      { name: 'shared', values: t.gauge(find('shared_bytes')), colour: 0 },
+      // The thresholds count the min cells and the shared ones together.
+      { name: 'min + shared', values: counted, colour: 0 },
       { name: 'headroom', values: t.gauge(find('headroom_bytes')), colour: 1, dash: 1 },
-      { name: 'min', values: t.gauge(find('min_bytes')), colour: 6, dash: 2 },
+      { name: 'min', values: t.gauge(find('min_bytes')), colour: 6, dash: 4 },
       ...limit('xoff_at_bytes', 'XOFF at', 4),
       ...limit('xon_at_bytes', 'XON at', 2),
       ...(row?.max_shared_bytes
         ? [
             {
-              name: 'watermark of shared',
+              name: 'watermark of shared alone',
               values: row.max_shared_bytes,
               kind: 'mark',
+              dash: 3,
               colour: 'muted',
             },
           ]
         : []),
     ],
+    note: find('xoff_at_bytes') === undefined ? null : COUNTED,
   };
 }
 
@@ -295,8 +310,10 @@ export function portView(app, [swArg, portArg, clsArg]) {
       ),
       update: () => model.live && model.switches.length && app.route(),
     };
-  const sw = model.switches.includes(swArg) ? swArg : model.switches[0];
+  if (noSwitch(model, swArg)) return wrong(noSwitch(model, swArg));
+  const sw = swArg ?? model.switches[0];
   const ports = model.ports(sw);
+  const known = () => !model.live || (model.rows(sw, 'ports') ?? []).length > 0;
   const port = portArg ?? busiest(model, sw);
   const charts = new Charts(app);
   const place = slot(),
@@ -306,12 +323,10 @@ export function portView(app, [swArg, portArg, clsArg]) {
   const go = (p, c) => app.go(`#/port/${enc(sw)}/${enc(p)}${c === undefined ? '' : `/${c}`}`);
   if (!ports.length && !model.live)
     return { el: missing(`Nothing is known of the ports of ${sw}, and there is no timeline.`) };
-  if (!ports.includes(port) && !model.live)
-    return {
-      el: missing(
-        `There is no port ${portArg} at ${sw}. It has ${ports.slice(0, 12).join(', ')}${ports.length > 12 ? ', …' : ''}.`
-      ),
-    };
+  if (known() && noPort(model, sw, port)) return wrong(noPort(model, sw, port));
+  if (clsArg !== undefined && !CLASSES.includes(Number(clsArg)))
+    return wrong(`There is no class ${clsArg}. Classes are 0 to 7.`);
+  const waited = !known();
   let classes = [],
     cls,
     shape = -1,
@@ -342,6 +357,11 @@ export function portView(app, [swArg, portArg, clsArg]) {
         'lossless',
         'min_bytes',
         'shared_bytes',
+        {
+          key: 'counted_bytes',
+          head: 'min + shared',
+          cell: (r) => [value((r.min_bytes ?? 0) + (r.shared_bytes ?? 0), 'bytes', 4), true],
+        },
         'headroom_bytes',
         'xoff_at_bytes',
         'xon_at_bytes',
@@ -356,14 +376,14 @@ export function portView(app, [swArg, portArg, clsArg]) {
       'pfc',
       [
         'class',
-        'rx_pause',
-        'rx_pause_transition',
-        'rx_pause_duration_us',
-        'rx_pause_longest_us',
-        'tx_pause',
-        'tx_pause_transition',
-        'tx_pause_duration_us',
-        'tx_pause_longest_us',
+        { key: 'rx_pause', head: 'PFC frames received' },
+        { key: 'rx_pause_transition', head: 'times the peer paused it' },
+        { key: 'rx_pause_duration_us', head: 'paused for' },
+        { key: 'rx_pause_longest_us', head: 'longest' },
+        { key: 'tx_pause', head: 'PFC frames sent' },
+        { key: 'tx_pause_transition', head: 'times it paused the peer' },
+        { key: 'tx_pause_duration_us', head: 'paused the peer for' },
+        { key: 'tx_pause_longest_us', head: 'longest' },
         'xoff',
       ],
       'No PFC frame was sent or received here.'
@@ -376,7 +396,8 @@ export function portView(app, [swArg, portArg, clsArg]) {
     ),
   };
   function make(title, id, columns, empty) {
-    return new RowTable({ id, title: `${title} of ${port}`, columns, empty, filter: false });
+    const when = atTheEnd(model);
+    return new RowTable({ id, title: `${title} of ${port}${when}`, columns, empty, filter: false });
   }
 
   /** Which charts and classes there are: where they stay, new columns build nothing anew. */
@@ -394,7 +415,7 @@ export function portView(app, [swArg, portArg, clsArg]) {
     built = signature();
     classes = activeClasses(model, sw, port);
     const busy = [...classes].sort((a, b) => b[1] - a[1])[0]?.[0] ?? 3;
-    cls = clsArg !== undefined && CLASSES.includes(Number(clsArg)) ? Number(clsArg) : busy;
+    cls = clsArg === undefined ? busy : Number(clsArg);
     charts.clear();
     const specs = portSpecs(model, sw, port, cls);
     const peer = model.peer(sw, port);
@@ -481,6 +502,7 @@ export function portView(app, [swArg, portArg, clsArg]) {
     destroy: () => charts.clear(),
     update: (what) => {
       if (what === 'rows' || what === 'all') rows();
+      if (waited && known() && noPort(model, sw, port)) return app.route();
       if (what !== 'frame' && what !== 'rows') return;
       if (shape !== model.timeline.shape) {
         shape = model.timeline.shape;

@@ -53,7 +53,7 @@ export function runView(app) {
       ),
       tile('simulated', time(report.end_ns ?? 0)),
       tile('goodput of all flows', value(goodput, 'bps')),
-      tile('times that a switch paused a peer', integer(pauses)),
+      tile('times a switch paused a peer', integer(pauses)),
       tile('frames marked (ECN)', integer(marked)),
       tile(
         'lossless frames dropped',
@@ -106,7 +106,7 @@ export function runView(app) {
       h(
         'section',
         { class: 'panel' },
-        h('h3', {}, 'As weir-lab prints it'),
+        h('h3', {}, 'Head and foot, as weir-lab prints them'),
         data.text.head ? h('pre', {}, data.text.head) : null,
         data.text.foot ? h('pre', {}, data.text.foot) : null
       )
