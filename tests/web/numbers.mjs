@@ -229,6 +229,8 @@ test('the address has the time; the slider changes it without a step of the hist
   await tab.reload();
   await go(tab, '#/port/t4?at=nonsense');
   assert.match(await text(tab, '.banner'), /at=nonsense.*no time in ms/);
+  await go(tab, '#/port/t3');
+  assert.equal(await tab.$eval('.banner', (e) => e.hidden), true);
   await tab.leave();
 });
 

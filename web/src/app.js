@@ -205,6 +205,7 @@ export class App {
   /** The time that an address asks for, in ms. */
   goTo(at) {
     const { live, timeline } = this.model;
+    if (!live) this.banner.hidden = true;
     if (at === null || live || !timeline?.length) return;
     const t = Number(at) * 1e6;
     const ok = at.trim() !== '' && Number.isFinite(t);

@@ -143,7 +143,6 @@ export function sweepSpec(data, c) {
     id: `sweep-${c}`,
     title: data.columns[c].name,
     unit: data.columns[c].unit ?? '',
-    yLabel: '',
     xs,
     xUnit: axis.unit ?? '',
     xLog: log,
