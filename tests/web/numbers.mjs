@@ -329,6 +329,18 @@ const sweep = () => {
   };
 };
 
+test('runs that cannot report are told, and make no column vary', async () => {
+  const data = sweep();
+  const error = 'incast.yaml:27:5: 60ms is after the end of the run, which is of 20ms';
+  data.runs[1] = { ...data.runs[1], word: 'ERROR', passed: false, error, report: null, values: [] };
+  const tab = await open(withData(page, 'sweep-error', data));
+  assert.match(await text(tab, 'details summary'), /columns that do not vary \(2\)/);
+  assert.match(await text(tab, '.pill'), /3 of 5 runs pass/);
+  const wide = await tab.$eval('td.long', (e) => e.getBoundingClientRect().width);
+  assert.ok(wide >= 300, `its reason has ${wide} pixels`);
+  await tab.leave();
+});
+
 test('a sweep: its verdict, what varies before what does not, points that open a run', async () => {
   const tab = await open(withData(page, 'sweep-order', sweep()));
   assert.match(await text(tab, '.pill'), /4 of 5 runs pass/);

@@ -234,7 +234,10 @@ export class Chart {
         },
         {
           ...axis,
-          size: GUTTER,
+          size: spec.ownX
+            ? (u, values) =>
+                Math.max(GUTTER, 14 + 6.7 * Math.max(0, ...(values ?? []).map((v) => v.length)))
+            : GUTTER,
           gap: 4,
           space: 26,
           label: spec.yLabel || undefined,

@@ -150,7 +150,8 @@ export const words = (key) =>
     .replace(/_bps$/, ' rate')
     .replace(/_pps$/, ' frames/s')
     .replace(/_(bytes|ns|us|percent)$/, '')
-    .replaceAll('_', ' ');
+    .replaceAll('_', ' ')
+    .replace(/\bxo(ff|n)\b/g, (word) => word.toUpperCase());
 
 /** A cell of a table of rows: text and whether it is a number. */
 export function cell(key, v) {

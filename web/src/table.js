@@ -6,6 +6,10 @@ import { cell, words } from './format.js';
 const MOST = 400; // rows shown at once
 const NONE = '–';
 
+/** Ranges of ports stay in one line, and a long sentence is no narrow column. */
+const lengthOf = (key, words) =>
+  key === 'ports' && words.length < 40 ? 'short' : words.length > 60 ? 'long' : null;
+
 const plain = (v) => (v instanceof Node ? v.textContent : String(v));
 
 /** A table of the run, whose cells are text. */
@@ -144,9 +148,7 @@ export class RowTable {
                   {
                     class: number[c.i]
                       ? 'n'
-                      : c.key === 'ports' && String(cells[n][c.i][0]).length < 40
-                        ? 'short'
-                        : null,
+                      : lengthOf(c.key, plain(cells[n][c.i][0])),
                     title: typeof r[c.key] === 'number' ? `${c.key}: ${r[c.key]}` : null,
                     'data-key': c.key,
                   },

@@ -154,7 +154,9 @@ export function sweepSpec(data, c) {
     xLabel: axis.numbers
       ? `${nameOf(axis)}${log ? ' (log)' : ''}`
       : `${nameOf(axis)}: ${axis.values.map((v, i) => `${i + 1} = ${v}`).join(', ')}`,
-    series: [...by].map(([name, values]) => ({ name, values, links: links.get(name) })),
+    series: [...by]
+      .filter(([, values]) => values.some((v) => v !== null))
+      .map(([name, values]) => ({ name, values, links: links.get(name) })),
   };
 }
 
@@ -164,8 +166,11 @@ export function sweepView(app) {
   const charts = new Charts({ model: app.model, window: Infinity, time: null, showZoom: () => {} });
   const map = slot('panel');
   const mapped = data.axes.length > 1 && data.columns.length > 0;
-  const differs = (_, c) =>
-    new Set(data.runs.map((r) => r.values[c]?.value ?? r.values[c]?.text ?? null)).size > 1;
+  // A run that has failed to report says nothing of a column.
+  const differs = (_, c) => {
+    const known = data.runs.map((r) => r.values[c]?.value ?? r.values[c]?.text ?? null);
+    return new Set(known.filter((v) => v !== null)).size > 1;
+  };
   let column = Math.max(0, data.columns.findIndex(differs));
   const fixed = data.axes.map(() => 0);
   const drawMap = () =>
