@@ -4,7 +4,7 @@
 // usage: node pieces.mjs PAGE
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import test from 'node:test';
 import { decimate, nearest } from '../../web/src/decimate.js';
 import { cell, exact, ticks, time, value } from '../../web/src/format.js';
@@ -33,6 +33,14 @@ test('the page is one file: two hashes, no address of another machine, the marke
     []
   );
   assert.doesNotMatch(page, /innerHTML|insertAdjacentHTML|document\.write|eval\(/);
+});
+
+test('the build knows every file of the page: a change of one makes the page anew', () => {
+  const known = read('web/meson.build').match(/src\/[\w/]+\.\w+/g);
+  const there = readdirSync(new URL('../../web/src', import.meta.url), { recursive: true })
+    .filter((name) => name.includes('.'))
+    .map((name) => `src/${name}`);
+  assert.deepEqual(known.sort(), there.sort());
 });
 
 test('the lock file pins every package by its hash, and names no registry', () => {

@@ -3,6 +3,7 @@
 import { h, replace } from '../dom.js';
 import { integer, time, value } from '../format.js';
 import { RowTable, facts } from '../table.js';
+import { atTheEnd } from './pieces.js';
 
 const QUADRANT = {
   none: 'shallow and shrinking: nobody is told',
@@ -123,7 +124,7 @@ function labCnps(model) {
       : [];
   const table = new RowTable({
     id: 'notifications',
-    title: 'Notifications by congested queue',
+    title: `Notifications by congested queue${atTheEnd(model)}`,
     empty:
       'No switch sent a CNP: notifications (switch.ipcc) are off, or no queue grew above kmin.',
     columns: [
