@@ -141,6 +141,9 @@ static const struct opt options[] = {
 	 .commands = LAB_SWEEP | LAB_TUNE},
 	{"files", 0, NULL, "print the names of the files that the scenarios read", AT(list_files),
 	 .commands = LAB_CHECK},
+	{"page", 0, "FILE",
+	 "write the page of the run there; where that fails, the run has not", AT(page),
+	 .commands = LAB_RUN},
 	{"out", 0, "DIR",
 	 "write the report there: JSON, CSV, report.html; sweep and tune also keep each run "
 	 "there, and tune writes policy.yaml", AT(out),

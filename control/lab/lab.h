@@ -24,6 +24,7 @@ struct lab_args {
 	} varies, metrics; // --vary, "key=a,b,c"; --metric
 	unsigned n_files, n_sets;
 	const char *out; // folder, or NULL
+	const char *page; // file, or NULL
 	unsigned jobs; // 0: one per processor
 	unsigned seeds, rounds; // tune: 0: its default
 	const char *objective, *throughput, *floor, *pauses, *queue; // tune: NULL: its default

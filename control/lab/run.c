@@ -21,6 +21,7 @@
 #include "control/lab/lab_capture.h"
 #include "control/lab/measure.h"
 #include "control/lab/report.h"
+#include "control/lab/report_page.h"
 #include "control/lab/timeline.h"
 #include "control/lab/traffic.h"
 #include "control/stop.h"
@@ -124,6 +125,26 @@ static int loop(struct run *r, const struct lab_args *a)
 	return err;
 }
 
+// Whole or not at all: others may look for it.
+static void write_page(const struct run *r, const struct lab_args *a)
+{
+	const char *file = a->page;
+	struct arena arena = {0};
+	const char *new_file = arena_printf(&arena, "%s.new", file);
+	FILE *out = fopen(new_file, "we");
+	int err = out == NULL ? -errno : report_page(r, out);
+	int end = out == NULL ? 0 : report_finish(out);
+
+	err = err != 0 ? err : end;
+	if (err == 0 && rename(new_file, file) != 0)
+		err = -errno;
+	if (err != 0)
+		unlink(new_file);
+	if (err != 0 && !a->quiet)
+		fprintf(stderr, "weir-lab: warning: %s: no page: %s\n", file, strerror(-err));
+	arena_fini(&arena);
+}
+
 static int publish(const struct run *r, const struct lab_args *a)
 {
 	int err = r->capture != NULL ? lab_capture_finish(r->capture, r->end_ns) : 0;
@@ -135,6 +156,8 @@ static int publish(const struct run *r, const struct lab_args *a)
 	fflush(stdout);
 	if (a->out != NULL && err == 0)
 		err = report_files(r, a->out);
+	if (a->page != NULL)
+		write_page(r, a);
 	if (err != 0)
 		fprintf(stderr, "weir-lab: %s: cannot write the report: %s\n", a->out,
 			strerror(-err));
@@ -183,8 +206,10 @@ static int play(struct run *r, const struct lab_args *a)
 			strerror(-err));
 		return LAB_FAILED;
 	}
-	if (err == 0 && a->out != NULL && (r->timeline = timeline_create(r)) == NULL)
-		err = -ENOMEM;
+	if (err == 0 && (a->out != NULL || a->page != NULL)) {
+		r->timeline = timeline_create(r);
+		err = r->timeline == NULL ? -ENOMEM : 0;
+	}
 	if (err == 0 && r->timeline != NULL)
 		timeline_look(r->timeline, 0, true);
 	if (err == 0)

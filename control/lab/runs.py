@@ -27,7 +27,6 @@ PR_SET_PDEATHSIG = 1
 SCHEME, CONNECT_SECONDS, LOOK_SECONDS, HUNG_SECONDS = 'dask://', 10, 0.2, 10
 DEBIAN_PYTHON = '/usr/bin/python3'
 APT = 'apt-get install python3-distributed'
-PAGE = 'report.html'
 
 
 class Refused(Exception):
@@ -47,26 +46,15 @@ class Job:
         return hashlib.sha256(json.dumps([self.command, hashes], sort_keys=True)
                               .encode()).hexdigest()
 
-    def folder(self):
-        """Of the run's page, named by the key; None: it has none."""
-        return os.path.join(self.pages, self.key()[:16]) if self.pages and self.files else None
-
     def page(self):
-        """The file, if it is there."""
-        path = os.path.join(self.folder(), PAGE) if self.folder() else None
-        return path if path and os.path.exists(path) else None
+        """The file of the run's page, named by the key; None: it has none."""
+        return os.path.join(self.pages, self.key()[:16] + '.html') if self.pages and self.files \
+            else None
 
     def started(self):
         """The command that also makes the page."""
-        return [*self.command[:2], f'--out={self.folder()}', *self.command[2:]] \
-            if self.folder() else self.command
-
-    def tidy(self):
-        """The page has all that the other files of a report have."""
-        with contextlib.suppress(OSError):
-            for name in os.listdir(self.folder()) if self.folder() else ():
-                if name != PAGE:
-                    os.unlink(os.path.join(self.folder(), name))
+        return [*self.command[:2], f'--page={self.page()}', *self.command[2:]] if self.page() \
+            else self.command
 
     def unchanged(self):
         with contextlib.suppress(OSError):
@@ -352,8 +340,6 @@ class Engine:
         todo = []
         for i, job in enumerate(jobs):
             known = self.results.get(job) if self.results and job.files else None
-            if job.folder() and not job.page() and self.dask is None:
-                known = None # once more, for its page
             if known is None:
                 todo.append(i)
             else:
@@ -361,7 +347,6 @@ class Engine:
 
         def end(n, *result):
             job = jobs[todo[n]]
-            job.tidy()
             if self.results and job.files:
                 self.results.put(job, *result)
             ended(todo[n], *result)

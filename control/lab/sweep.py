@@ -307,11 +307,15 @@ class Sweep:
             done.append(self.points[i])
 
         jobs = [self.job(p) for p in self.points]
+        if self.pages():
+            with contextlib.suppress(OSError): # then no run has a page
+                os.makedirs(self.pages(), exist_ok=True)
         stopped = watched(engine, jobs, ended, self.o.quiet,
                           lambda: f'sweep: {len(done)} of {len(self.points)} runs done, '
                           f'{sum(p.code != DONE for p in done)} failed')
         for p, job in zip(self.points, jobs):
-            p.report = job.page() and os.path.relpath(job.page(), self.o.out)
+            if job.page() and os.path.exists(job.page()):
+                p.report = os.path.relpath(job.page(), self.o.out)
             if p.error is not None:
                 self.reasons += [p.error] if p.error not in self.reasons else []
                 p.reason = self.reasons.index(p.error) + 1

@@ -319,7 +319,7 @@ export class App {
       .join(' · ');
     const text =
       model.state === 'lost'
-        ? 'The stream of the switch has ended. The page tries to connect again; what is below is the last that it sent.'
+        ? `${model.trouble ?? 'The stream of the switch has ended.'} The page tries to connect again; what is below is the last that it sent.`
         : model.state === 'connecting'
           ? 'Connecting to the switch …'
           : (model.trouble ?? '');

@@ -42,6 +42,7 @@ export function decimate(xs, ys, lo, hi, columns) {
         mostAt = -1;
       for (let i = from; i < to; i++) {
         const v = y[i];
+        if (v === null || v !== v) continue;
         if (v < least) {
           least = v;
           leastAt = i;
@@ -51,7 +52,7 @@ export function decimate(xs, ys, lo, hi, columns) {
           mostAt = i;
         }
       }
-      const none = leastAt < 0 || y[leastAt] === null;
+      const none = leastAt < 0;
       const rising = leastAt <= mostAt;
       out[s][2 * c] = none ? null : rising ? least : most;
       out[s][2 * c + 1] = none ? null : rising ? most : least;

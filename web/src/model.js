@@ -237,8 +237,27 @@ export class Live extends Model {
         this.changed('frame');
       })
     );
-    stream.onerror = () => this.setState('lost');
+    stream.onerror = () => {
+      this.setState('lost');
+      if (stream.readyState === EventSource.CLOSED) this.again();
+    };
     this.stream = stream;
+  }
+
+  /** A refusal ends an EventSource for good: its reason is shown, and another one tried. */
+  again() {
+    clearTimeout(this.later);
+    this.later = setTimeout(async () => {
+      try {
+        const answer = await fetch(this.stream.url);
+        if (answer.ok) await answer.body.cancel();
+        else this.trouble = (await answer.text()).trim();
+      } catch (e) {
+        this.trouble = null; // nobody answers
+      }
+      this.changed('state');
+      this.connect();
+    }, 2000);
   }
 
   forgetTimes() {

@@ -120,7 +120,10 @@ def end(child, code):
 
 
 def files(folder):
-    return {p.name: p.read_bytes() for p in pathlib.Path(folder).iterdir() if p.is_file()}
+    """Only the page differs: runs of one machine have pages of their own, to which it leads."""
+    found = {p.name: p.read_bytes() for p in pathlib.Path(folder).iterdir() if p.is_file()}
+    page = re.sub(rb'"report":("runs/[0-9a-f]+.html"|null)', b'"report":', found["sweep.html"])
+    return {**found, "sweep.html": page}
 
 
 class Clusters(unittest.TestCase):

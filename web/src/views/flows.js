@@ -20,7 +20,7 @@ function ratesSpec(
   const all = t
     .select(names ? null : '', list, fact)
     .filter((c) => !names || names(c))
-    .map((c) => ({ ...c, most: (c.values.at(-1) ?? 0) - (c.values[0] ?? 0) }))
+    .map((c) => ({ ...c, most: (c.values.at(-1) ?? 0) - (model.live ? (c.values[0] ?? 0) : 0) }))
     .sort((a, b) => b.most - a.most);
   const top = all.slice(0, TOP);
   return {
