@@ -19,9 +19,9 @@ struct web;
 
 enum {
 	WEB_MAX_STREAMS = 8,
-	WEB_MAX_SHOWS = 4, // at a time
+	WEB_MAX_SHOWS = 8, // at a time
 	WEB_SHOWS_A_SECOND = 50,
-	WEB_BYTES_A_SECOND = 1 << 20, // of answers: a longer one uses up the next seconds
+	WEB_BYTES_A_SECOND = 2 << 20, // of answers: a longer one uses up the next seconds
 	WEB_EVERY_MS = 200, // frames of a stream
 	WEB_TOKEN_LEAST = 16, // characters
 	WEB_TOKEN_LEN = 128,
