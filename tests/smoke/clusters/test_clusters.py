@@ -20,6 +20,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 LAB, ROOT = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
@@ -73,9 +74,14 @@ class Cluster:
                           str(self.folder / "workers"))
 
     def kill(self, pid):
+        """A worker; its run ends with it, and takes no line from the pipe any more."""
+        runs = [run for task in pathlib.Path(f"/proc/{pid}/task").iterdir()
+                for run in (task / "children").read_text().split()]
         worker = next(w for w in self.workers if w.pid == pid)
         worker.kill()
         worker.wait()
+        while any(os.path.exists(f"/proc/{run}") for run in runs):
+            time.sleep(0.01)
 
     def let_go(self, n):
         os.write(self.go, b"\n" * n)
