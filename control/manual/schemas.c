@@ -33,6 +33,8 @@ static const struct {
 	enum fact_id fact;
 	const char *type, *other; // other: NULL, or a second type
 } types[] = {
+	{F_BURST_QUEUES_history_bytes, "array", "null"}, // all are 0
+	{F_BURST_PGS_history_bytes, "array", "null"},
 	{F_CNPS_queue, "integer", NULL},
 	{F_DCBX_CLASSES_host_share, "number", "null"},
 	{F_DCBX_CLASSES_host_tc, "integer", "null"},

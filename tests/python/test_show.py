@@ -14,6 +14,7 @@ ROOT = os.environ["WEIR_ROOT"]
 NOT_HERE = {"causes": [".causes[]", ".peers[]"], "cnps": [".cnps[]"],
             "dcbx": [".dcbx[].cure", ".classes[]"], "inof-hosts": [".hosts[]"],
             "inof-log": [".notices[]"], "inof-peers": [".reflectors[]"], "lldp": [".lldp[]"],
+            "microbursts": [".bursts[]"],
             "routes": [".routes[].mac"], "vlan": [".vlan[].mac"]}
 # An event has keys of its own beside those of all events.
 OPEN = {"events"}
@@ -38,7 +39,8 @@ def show_schema():
 
 
 @pytest.mark.parametrize("name", [
-    case("roce", 3), case("ipcc", 3), case("storm", 3), case("auto-ecn", 9), case("inof", 3),
+    case("roce", 3), case("ipcc", 3, **{"  name: sw1\n": "  name: sw1\n  microbursts: on\n"}),
+    case("storm", 3), case("auto-ecn", 9), case("inof", 3),
     case("vxlan", 4, 1600), case("linux", 2, **{", netns: router": ""}),
     case("guard", 6, leaf1h="sw", **{'"xdp:leaf1up[1-2]"': '"xdp:sw[5-6]"'})])
 def test_answers_are_as_the_schema_says(weir_switch, name):
