@@ -31,7 +31,7 @@ static void elephants_make_sense(const struct subject *x)
 
 // ---- rules of a class
 
-// The first port whose profile makes the class lossless; NULL: no port does.
+// The first port on which the class is lossless. NULL: the class is lossy on all ports.
 static const struct config_port *lossless_on(const struct config *c, unsigned cls)
 {
 	for (unsigned i = 0; i < c->n_ports; i++)

@@ -633,12 +633,13 @@ static int loop_ms(const struct daemon *d, struct idle *idle, uint64_t now_ns)
 // For `systemctl status`.
 static void tell_systemd(struct daemon *d, uint64_t now_ns)
 {
-	uint64_t still_ns = workers_still_ns(d->workers, now_ns);
 	char status[SYSTEMD_STATUS_LEN];
+	uint64_t still_ns;
 	unsigned n_up = 0;
 
 	if (d->systemd.to.fd < 0) // it does not run the switch
 		return;
+	still_ns = workers_still_ns(d->workers, now_ns);
 	for (unsigned i = 0; i < d->n_open; i++)
 		n_up += switch_link_up(d->sw, i);
 	snprintf(status, sizeof(status), "%s: %u of %u ports up, policy %" PRIu64 "%s",

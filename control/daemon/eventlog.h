@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events of the workers and of control as people read them: one line each on standard error, or one
-// entry in systemd's journal (journal.h), rate-limited per type. The last ones are kept for
-// `weirctl show events`: EVENTLOG_ALARMS of each type of alarm, and EVENTLOG_KEPT each of warnings,
-// of pauses and addresses that come and go, and of all others. No flood of lesser events pushes an
-// alarm or a warning out.
+// entry in systemd's journal (journal.h), rate-limited per type. `weirctl show events` has the last
+// EVENTLOG_ALARMS of each type of alarm. It has the last EVENTLOG_KEPT warnings, as many pauses and
+// changes of addresses together, and as many others. So a flood of lesser events removes no alarm
+// and no warning.
 //
 // A type may write LOG_BURST lines a second; lines beyond that are counted, and their number is
 // written at the end of that second (suppressed=N). All are kept, written or not. Called by the

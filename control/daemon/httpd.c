@@ -171,7 +171,7 @@ static void client_read(struct httpd *h, struct client *c)
 	h->ops->request(h->arg, (unsigned)(c - h->clients), &q, h->now_ns);
 }
 
-// What a reader of a stream says is not read; its end is its end.
+// A reader of a stream sends nothing that counts. The stream ends when the reader closes.
 static void client_listen(struct httpd *h, struct client *c)
 {
 	ssize_t n = recv(c->fd, c->in, sizeof(c->in), MSG_DONTWAIT);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What systemd learns of the switch: ready, a line of status, and that all threads move; the
-// protocol of sd_notify(3). Without systemd each call does nothing.
+// Notifications to systemd, by the protocol of sd_notify(3): the switch is ready, its status in a
+// line, and its watchdog. Without systemd each call does nothing.
 //
 // systemd ends a switch that does not feed its watchdog for WatchdogSec, and starts it again. The
 // switch feeds each quarter of that time, as long as each worker has moved within a quarter. The

@@ -54,7 +54,7 @@ struct web {
 	uint64_t refill_ns;
 	bool streams[HTTPD_MAX_CLIENTS], fresh[HTTPD_MAX_CLIENTS]; // fresh: it has no column yet
 	unsigned n_streams;
-	struct frames *frames; // NULL: nobody has a stream
+	struct frames *frames; // NULL: no stream has begun yet
 	uint32_t n_sent; // columns that the streams have
 	uint64_t next_ns;
 	char *names; // of the ports of these columns
@@ -299,7 +299,7 @@ static void print_hello(const struct web *w, FILE *out)
 		config_time_scale(w->d->config));
 }
 
-// What fresh streams get, or the others. NULL: no memory.
+// The text of a step: for streams that are fresh, or for the others. NULL: no memory.
 static char *stream_text(const struct web *w, bool fresh, size_t *len)
 {
 	char *text = NULL;

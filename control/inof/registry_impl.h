@@ -55,8 +55,8 @@ struct host {
 	struct inof_registration *pending; // another service, which waits until all were told
 	uint64_t since_ns, end_ns, pending_ns;
 	uint64_t zone_set[ZONE_WORDS];
-	// Notices about this host: receivers whose last one says online, and those not yet
-	// acknowledged.
+	// References from receivers: the last notice says that this host is online, or a notice
+	// about the host is not acknowledged yet.
 	uint32_t n_refs;
 	uint64_t shown; // the change with which it came online
 	// As a receiver.

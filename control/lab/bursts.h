@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The microbursts of a fabric's switches (control/observe/burstlog.h): a log for each switch whose
-// policy has asked for them. Times of day begin with the run. Called by the fabric's look.
+// Microbursts in a fabric. Each switch with `microbursts: on` in its policy has a log
+// (control/observe/burstlog.h). Times of day begin with the run. Called by the fabric's look.
 #pragma once
 
 #include <stdbool.h>

@@ -186,3 +186,17 @@ def held_balance(*args):
     want_eq(t["received"] + t["generated"] + t["replicated"],
             t["transmitted"] + t["consumed"] + t["dropped"] + t["queued"], "the balance")
     return b
+
+
+def run(failed, only, test, arg):
+    """A test, unless others are named; its name goes to failed if it fails."""
+    name = test.__name__[2:]
+    if only and name not in only:
+        return
+    try:
+        test(arg)
+        print(f"ok   {name.replace('_', ' ')}", flush=True)
+    except (AssertionError, KeyError, IndexError, OSError, subprocess.SubprocessError,
+            ValueError) as e:
+        print(f"FAIL {name.replace('_', ' ')}\n     {type(e).__name__}: {e}", flush=True)
+        failed.append(name)

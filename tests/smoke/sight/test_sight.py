@@ -22,7 +22,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 sys.path[:0] = [os.path.join(os.path.dirname(HERE), "daemon")]
 from world import (HOSTS, ID, NAME, POLICY, TOS_CLASS3, WEIR, WEIRCTL,  # noqa: E402
-                   Switch, World, blast, ctl, eventually, ns, ping, row, sh, show, want,
+                   Switch, World, blast, ctl, eventually, ns, ping, row, run, sh, show, want,
                    want_eq, write_policy)
 from sniff import Sniff, of_tos, pfc_of  # noqa: E402
 
@@ -392,19 +392,6 @@ def t_an_end_leaves_no_runtime_directory_and_a_kill_is_no_hindrance(policy):
     want_eq(listening, "", "no port is open without --metrics")
     want_eq(sw.stop(), 0, "exit")
     want(not os.path.exists(where), f"{where} is left behind")
-
-
-def run(failed, only, test, arg):
-    name = test.__name__[2:]
-    if only and name not in only:
-        return
-    try:
-        test(arg)
-        print(f"ok   {name.replace('_', ' ')}", flush=True)
-    except (AssertionError, KeyError, IndexError, OSError, subprocess.SubprocessError,
-            ValueError) as e:
-        print(f"FAIL {name.replace('_', ' ')}\n     {type(e).__name__}: {e}", flush=True)
-        failed.append(name)
 
 
 LIVE = [t_tables_json_metrics_and_telemetry_agree_with_frames_counted_outside,

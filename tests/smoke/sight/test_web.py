@@ -18,7 +18,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(os.path.dirname(HERE), "daemon")]
 from world import (ID, POLICY, TOS_CLASS3, WEIR, Switch, World, blast, ctl,  # noqa: E402
-                   eventually, ns, ping, sh, show, want, want_eq, write_policy)
+                   eventually, ns, ping, run, sh, show, want, want_eq, write_policy)
 
 PORT = 9480
 STREAMS, CLIENTS = 8, 16
@@ -309,18 +309,6 @@ def enter(name):
     fd = os.open(f"/run/netns/{name}", os.O_RDONLY)
     want_eq(ctypes.CDLL(None).setns(fd, 0), 0, "setns")
     os.close(fd)
-
-
-def run(failed, only, test, arg):
-    name = test.__name__[2:]
-    if only and name not in only:
-        return
-    try:
-        test(arg)
-        print(f"ok   {name.replace('_', ' ')}", flush=True)
-    except (AssertionError, KeyError, IndexError, OSError, ValueError) as e:
-        print(f"FAIL {name.replace('_', ' ')}\n     {type(e).__name__}: {e}", flush=True)
-        failed.append(name)
 
 
 def main():
