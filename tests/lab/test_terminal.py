@@ -16,6 +16,7 @@ os.environ.pop("COLUMNS", None)
 ROOT = os.path.abspath(sys.argv[1])
 WEIR, WEIRCTL, LAB = (os.path.abspath(path) for path in sys.argv[2:])
 COLUMNS, ROWS = 80, 24
+MANUAL = "More about it: docs/"  # the last line of a mistake that has a page
 UNSOUND = """ports:
   - {name: eth1, device: "xdp:eth1", speed: 1G, profile: storage}
   - {name: eth2, device: "xdp:eth2", speed: 10G, profile: storage}
@@ -73,7 +74,7 @@ def messages_are_broken_on_a_terminal_alone():
             with open(path, "w", encoding="ascii") as f:
                 f.write(policy)
             _, err = in_pipe(WEIRCTL, "check", path, code=code)
-            lines = err.splitlines()
+            lines = [line for line in err.splitlines() if not line.startswith(MANUAL)]
             want(all(line.startswith(path + ":") for line in lines), err)
             want(max(map(len, lines)) > COLUMNS, err)
             text = on_terminal(WEIRCTL, "check", path, code=code)
