@@ -90,9 +90,10 @@ static const struct command commands[] = {
 	 "are mistakes too. --json gives each message as file, line, column, key,\n"
 	 "severity, text and hint. Needs no daemon.\n",
 	 .page = "configuration.md"},
-	{"plan", cmd_plan, 1, 1, "plan FILE [--json]",
+	{"plan", cmd_plan, 1, 1, "plan FILE [--sonic] [--json]",
 	 "Prints every number that follows from a policy file.\n"
-	 "Needs no daemon and opens no device.\n",
+	 "With --sonic it prints the numbers of SONiC's QoS tests, as their file\n"
+	 "qos_params.yaml. Needs no daemon and opens no device.\n",
 	 .page = "configuration.md"},
 	{"diff", cmd_diff, 1, 1, "diff FILE [--wide] [--json]",
 	 "Compares the policy that runs with a policy file: prints each key that differs,\n"
@@ -218,6 +219,7 @@ static const struct opt options[] = {
 	{"limit", 0, "N",
 	 "show flows: at most N (default 50, up to 1,000)", AT(limit), take_count},
 	{"strict", 0, NULL, "check: warnings are mistakes", AT(strict)},
+	{"sonic", 0, NULL, "plan: the numbers of SONiC's QoS tests, as YAML", AT(sonic)},
 	{"hold", 0, NULL, "quiesce: admission stays stopped until resume", AT(hold)},
 	{"check", 0, NULL, "reload: would the switch take the file? Changes nothing", AT(check)},
 	{"confirm-within", 0, "TIME",

@@ -26,6 +26,7 @@ struct ctl {
 	bool hold; // quiesce --hold
 	bool strict; // check --strict
 	bool check; // reload --check
+	bool sonic; // plan --sonic
 	const char *confirm; // reload --confirm-within; NULL: not given
 	bool all, explain, follow, why, unpaired, elephants, wide; // show
 	unsigned limit; // show flows; 0: not given

@@ -18,6 +18,7 @@
 #include "control/ctl/ctl.h"
 #include "control/ctl/show.h"
 #include "control/daemon/json_in.h"
+#include "control/sonic/qos_params.h"
 #include "dataplane/units.h"
 
 enum { KEYS_SHOWN = 20 };
@@ -32,13 +33,17 @@ int cmd_plan(const struct ctl *c, int argc, char **argv)
 {
 	struct diags d = {0};
 	struct config *cfg = NULL;
-	int status = config_load(argv[0], &cfg, &d) != 0 ? CTL_MISUSED : CTL_DONE;
+	int status;
 
 	(void)argc;
+	if (c->sonic && c->json)
+		return misused("plan --sonic prints YAML: leave out --json");
+	status = config_load(argv[0], &cfg, &d) != 0 ? CTL_MISUSED : CTL_DONE;
 	diags_print(&d);
 	diags_fini(&d);
 	if (status == CTL_DONE)
-		status = plan_print(cfg, c->json, stdout);
+		status = c->sonic ? qos_params_print(cfg, stdout)
+				  : plan_print(cfg, c->json, stdout);
 	config_destroy(cfg);
 	return status;
 }

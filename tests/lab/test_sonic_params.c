@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+// The numbers of `weirctl plan --sonic`, by the steps of SONiC's QoS tests with a margin of 0: a
+// switch acts at exactly these packets. Each step reads its numbers from the printed file.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/config/config.h"
+#include "control/sonic/qos_params.h"
+#include "tests/lab/bench.h"
+
+enum { FROM, TO, TO_2, TO_3, N_PORTS, YAML_LEN = 4096, PATH_LEN = 64 };
+
+static const struct setup {
+	unsigned cell, buffer_kb;
+	const char *classes; // of profile x
+} setups[] = {
+	{256, 500,
+	 "      3: {lossless: true, ingress: {min: 10KB, alpha: 1, xon_offset: 2KB, "
+	 "headroom: 20KB}}\n"
+	 "      0: {ingress: {min: 4KB}, egress: {min: 3KB, alpha: 1/2}}\n"},
+	{96, 300,
+	 "      3: {lossless: true, ingress: {min: 0, alpha: 1/8, xon: 3KB, xon_offset: 5KB, "
+	 "headroom: 9KB}}\n"
+	 "      4: {lossless: true, ingress: {min: 3KB, static: 50KB, xon: 20KB, "
+	 "xon_offset: 48KB, headroom: 1KB}}\n"
+	 "      0: {egress: {min: 0, alpha: 8}}\n"},
+	{32, 200, // a packet has two cells
+	 "      5: {lossless: true, ingress: {min: 1KB, alpha: 4, xon_offset: 0, "
+	 "headroom: 5KB}}\n"
+	 "      1: {egress: {min: 1KB, static: 30KB}}\n"},
+	{1024, 900,
+	 "      3: {lossless: true, ingress: {min: 18KB, alpha: 1/2, xon_offset: 18KB, "
+	 "headroom: 40KB}, wred: {ecn: on, kmin: 20KB, kmax: 60KB, pmax: 100%}}\n"
+	 "      7: {lossless: true, ingress: {min: 2KB, alpha: 128, xon_offset: 3KB, "
+	 "headroom: 2KB}}\n"},
+};
+enum { N_SETUPS = sizeof(setups) / sizeof(setups[0]) };
+
+struct run {
+	const char *yaml;
+	char *params; // what is printed
+	struct bench *b; // NULL: between two tests
+};
+
+static const char *yaml_of(const struct setup *s)
+{
+	static char text[YAML_LEN];
+	int n = snprintf(text, sizeof(text),
+			 "switch: {name: b, buffer: {size: %uKB, cell: %uB}}\n"
+			 "ports:\n  - {name: \"p[1-4]\", device: \"wire:w[1-4]\", speed: 10G, "
+			 "cable: 40m, mtu: 1500, profile: x}\nfdb:\n",
+			 s->buffer_kb, s->cell);
+
+	for (unsigned i = 1; i <= N_PORTS; i++)
+		n += snprintf(text + n, sizeof(text) - (size_t)n,
+			      "  - {mac: \"02:00:00:00:00:%02x\", port: p%u}\n", i, i);
+	snprintf(text + n, sizeof(text) - (size_t)n, "profiles:\n  x:\n    classes:\n%s",
+		 s->classes);
+	return text;
+}
+
+static char *params_of(const char *yaml)
+{
+	struct diags d = {0};
+	struct config *c = NULL;
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	if (config_parse("params.yaml", yaml, strlen(yaml), &c, &d) != 0) {
+		diags_print(&d);
+		fail();
+	}
+	diags_fini(&d);
+	assert_int_equal(qos_params_print(c, f), 0);
+	config_destroy(c);
+	fclose(f);
+	return text;
+}
+
+static const char *section_of(const struct run *r, const char *name)
+{
+	char head[PATH_LEN];
+	const char *at;
+
+	snprintf(head, sizeof(head), "\n%16s%s:\n", "", name);
+	assert_non_null(strstr(r->params, "\n            10000_40m:\n"));
+	at = strstr(r->params, head);
+	return at == NULL ? NULL : at + strlen(head);
+}
+
+static unsigned number(const struct run *r, const char *section, const char *key)
+{
+	const char *at = section_of(r, section);
+	char wanted[PATH_LEN];
+	size_t len = (size_t)snprintf(wanted, sizeof(wanted), "%20s%s: ", "", key);
+
+	assert_non_null(at);
+	for (; strncmp(at, "                    ", 20) == 0; at = strchr(at, '\n') + 1)
+		if (strncmp(at, wanted, len) == 0)
+			return (unsigned)strtoul(at + len, NULL, 10);
+	fail_msg("%s has no %s", section, key);
+	return 0;
+}
+
+// ---- the steps
+
+static void begin(struct run *r)
+{
+	r->b = bench_open(r->yaml, 0);
+	for (unsigned i = 0; i < N_PORTS; i++) {
+		r->b->host[i].obey_after_ns = UINT64_MAX;
+		bench_tx(r->b, i, -1, false);
+	}
+}
+
+static void end(struct run *r)
+{
+	for (unsigned i = 0; i < N_PORTS; i++)
+		bench_tx(r->b, i, -1, true);
+	bench_close(r->b);
+	r->b = NULL;
+}
+
+static void send_to(struct run *r, const char *section, unsigned to, unsigned n)
+{
+	const struct bench_frame f = {
+		.to = to,
+		.dscp = (uint8_t)number(r, section, "dscp"),
+		.ecn = (uint8_t)number(r, section, "ecn"),
+		.len = (uint16_t)number(r, section, "packet_size"),
+	};
+
+	bench_inject(r->b, FROM, &f, n);
+}
+
+// Cells to packets, as the tests have it.
+static unsigned packets(struct run *r, const char *section, const char *key)
+{
+	unsigned cell = number(r, section, "cell_size");
+	unsigned occupancy = (number(r, section, "packet_size") + cell - 1) / cell;
+
+	assert_int_equal(number(r, section, key) % occupancy, 0);
+	return number(r, section, key) / occupancy;
+}
+
+static uint64_t drops(const struct run *r)
+{
+	uint64_t n = 0;
+
+	for (enum drop_reason i = 0; i < N_DROP_REASONS; i++)
+		n += bench_drops(r->b, i);
+	return n;
+}
+
+static unsigned n_pfc(const struct run *r)
+{
+	return r->b->host[FROM].n_pfc;
+}
+
+static void with_each_setup(void (*steps)(struct run *r, unsigned no))
+{
+	for (unsigned i = 0; i < N_SETUPS; i++) {
+		struct run r = {.yaml = yaml_of(&setups[i])};
+
+		r.params = params_of(r.yaml);
+		for (unsigned no = 1; no <= 2; no++) {
+			char name[PATH_LEN];
+
+			snprintf(name, sizeof(name), "xoff_%u", no);
+			if (section_of(&r, name) != NULL)
+				steps(&r, no);
+		}
+		free(r.params);
+	}
+}
+
+static void xoff_steps(struct run *r, unsigned no)
+{
+	const char *s = no == 1 ? "xoff_1" : "xoff_2";
+	unsigned pfc = packets(r, s, "pkts_num_trig_pfc");
+	unsigned drop = packets(r, s, "pkts_num_trig_ingr_drp");
+
+	begin(r);
+	send_to(r, s, TO, pfc - 1);
+	assert_int_equal(n_pfc(r), 0);
+	send_to(r, s, TO, 1);
+	assert_int_equal(n_pfc(r), 1);
+	assert_int_equal(bench_pfc_times(&r->b->host[FROM].pfc[0]).enable,
+			 1 << number(r, s, "pg"));
+	send_to(r, s, TO, drop - pfc - 1);
+	assert_int_equal(drops(r), 0);
+	send_to(r, s, TO, 1);
+	assert_int_equal(drops(r), 1);
+	assert_int_equal(bench_drops(r->b, DROP_HEADROOM), 1);
+	end(r);
+}
+
+static void xon_steps(struct run *r, unsigned no)
+{
+	const char *s = no == 1 ? "xon_1" : "xon_2";
+	unsigned pfc = packets(r, s, "pkts_num_trig_pfc");
+	unsigned dismiss = packets(r, s, "pkts_num_dismiss_pfc"), n;
+
+	begin(r);
+	send_to(r, s, TO, pfc - dismiss);
+	send_to(r, s, TO_2, dismiss - 1);
+	assert_int_equal(n_pfc(r), 0);
+	send_to(r, s, TO_3, 1);
+	assert_int_equal(n_pfc(r), 1);
+	bench_tx(r->b, TO_2, -1, true);
+	bench_run(r->b, 1000000);
+	assert_true(pg_in_xoff(switch_pg_state(r->b->sw, FROM, number(r, s, "pg"))));
+	bench_tx(r->b, TO_3, -1, true);
+	bench_run(r->b, 1000000);
+	n = n_pfc(r);
+	assert_int_equal(bench_pfc_times(&r->b->host[FROM].pfc[n - 1]).quanta[number(r, s, "pg")],
+			 0);
+	assert_false(pg_in_xoff(switch_pg_state(r->b->sw, FROM, number(r, s, "pg"))));
+	assert_int_equal(drops(r), 0);
+	end(r);
+}
+
+static void each_xoff_section_has_the_packets_of_pause_and_drop(void **state)
+{
+	(void)state;
+	with_each_setup(xoff_steps);
+}
+
+static void each_xon_section_has_the_packet_that_ends_the_pause(void **state)
+{
+	(void)state;
+	with_each_setup(xon_steps);
+}
+
+static uint64_t mark(const struct run *r, enum watermark which, unsigned i)
+{
+	return switch_watermark(r->b->sw, which == WATERMARK_QUEUE ? TO : FROM, which, i);
+}
+
+// The mark is 0 after `fill` packets, then grows by a packet's cells up to packet `last`, and no
+// further. A lossy group is charged before the queue drops the packet, so its mark has that one.
+static void grows(struct run *r, const char *section, enum watermark which, unsigned i,
+		  unsigned fill, unsigned last)
+{
+	unsigned unit = number(r, section, "cell_size"), size = number(r, section, "packet_size");
+	unsigned cells = (size + unit - 1) / unit;
+	uint64_t each = which == WATERMARK_QUEUE ? (uint64_t)cells * unit : cells;
+
+	begin(r);
+	send_to(r, section, TO, fill);
+	assert_int_equal(mark(r, which, i), 0);
+	if (last > fill) {
+		send_to(r, section, TO, 1);
+		assert_int_equal(mark(r, which, i), each);
+		send_to(r, section, TO, last - fill - 1);
+	}
+	assert_int_equal(mark(r, which, i), (last - fill) * each);
+	send_to(r, section, TO, 3);
+	if (which == WATERMARK_SHARED && strcmp(section, "wm_pg_shared_lossy") == 0)
+		last++;
+	assert_int_equal(mark(r, which, i), (last - fill) * each);
+	end(r);
+}
+
+static void watermark_steps(struct run *r, unsigned no)
+{
+	const char *s = "wm_pg_headroom";
+
+	if (no != 1)
+		return;
+	grows(r, s, WATERMARK_HEADROOM, number(r, s, "pg"), packets(r, s, "pkts_num_trig_pfc"),
+	      packets(r, s, "pkts_num_trig_ingr_drp") - 1);
+	s = "wm_pg_shared_lossless";
+	grows(r, s, WATERMARK_SHARED, number(r, s, "pg"), packets(r, s, "pkts_num_fill_min"),
+	      packets(r, s, "pkts_num_trig_pfc"));
+	s = "wm_q_shared_lossless";
+	grows(r, s, WATERMARK_QUEUE, number(r, s, "queue"), packets(r, s, "pkts_num_fill_min"),
+	      packets(r, s, "pkts_num_trig_ingr_drp") - 1);
+	s = "wm_q_shared_lossy";
+	grows(r, s, WATERMARK_QUEUE, number(r, s, "queue"), packets(r, s, "pkts_num_fill_min"),
+	      packets(r, s, "pkts_num_trig_egr_drp") - 1);
+	s = "wm_pg_shared_lossy";
+	grows(r, s, WATERMARK_SHARED, number(r, s, "pg"), packets(r, s, "pkts_num_fill_min"),
+	      packets(r, s, "pkts_num_trig_egr_drp") - 1);
+}
+
+static void each_watermark_grows_from_its_first_packet_to_its_last(void **state)
+{
+	(void)state;
+	with_each_setup(watermark_steps);
+}
+
+static void lossy_steps(struct run *r, unsigned no)
+{
+	const char *s = "lossy_queue_1";
+
+	if (no != 1)
+		return;
+	begin(r);
+	send_to(r, s, TO, packets(r, s, "pkts_num_trig_egr_drp") - 1);
+	assert_int_equal(drops(r), 0);
+	send_to(r, s, TO, 1);
+	assert_int_equal(drops(r), 1);
+	assert_int_equal(bench_drops(r->b, DROP_EGRESS_TAIL), 1);
+	assert_int_equal(n_pfc(r), 0);
+	end(r);
+}
+
+static void each_lossy_queue_drops_at_its_packet(void **state)
+{
+	(void)state;
+	with_each_setup(lossy_steps);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_xoff_section_has_the_packets_of_pause_and_drop),
+		cmocka_unit_test(each_xon_section_has_the_packet_that_ends_the_pause),
+		cmocka_unit_test(each_watermark_grows_from_its_first_packet_to_its_last),
+		cmocka_unit_test(each_lossy_queue_drops_at_its_packet),
+	};
+
+	return cmocka_run_group_tests(tests, bench_eal, NULL);
+}
