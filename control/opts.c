@@ -275,7 +275,7 @@ static const char functions[] =
 	"\t\t\twords+=(\"$one\")\n"
 	"\t\tfi\n"
 	"\tdone\n"
-	"\tif [[ $value == NAME || $value == DIR ]]; then\n"
+	"\tif [[ $value == NAME || $value == DIR || $value == *'|'* ]]; then\n"
 	"\t\tnext=$value all=$(_PROGRAM_choices \"$value\")\n"
 	"\telif [[ -n $value ]]; then\n"
 	"\t\t:\n"

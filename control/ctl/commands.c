@@ -63,7 +63,7 @@ static const struct command commands[] = {
 	{"show", cmd_show, 0, ANY,
 	 "show KIND [PORT] [--all] [--wide] [--explain] [--follow] [--why] [--unpaired] "
 	 "[--elephants] [--limit N] [--interval SECONDS] [--count N] [--severity WORD] "
-	 "[--since TIME] [--json]",
+	 "[--since TIME] [--style weir|sonic] [--json]",
 	 "Prints the state of the switch, of one port or of all. With --all also idle rows\n"
 	 "and reasons without a frame, with --wide all columns even where the terminal is\n"
 	 "narrower, with --explain what each reason of a drop means, with --follow events\n"
@@ -200,6 +200,17 @@ static bool take_interval(const struct opt *row, char *text, void *out)
 	return false;
 }
 
+static bool take_style(const struct opt *row, char *text, void *out)
+{
+	struct ctl *c = out;
+
+	c->style = strcmp(text, "sonic") == 0 ? STYLE_SONIC : STYLE_WEIR;
+	if (c->style == STYLE_SONIC || strcmp(text, "weir") == 0)
+		return true;
+	terminal_printf(stderr, "weirctl: --%s is weir or sonic, not \"%s\"\n", row->name, text);
+	return false;
+}
+
 #define AT(f) offsetof(struct ctl, f)
 static const struct opt options[] = {
 	{"switch", 's', "NAME",
@@ -218,6 +229,8 @@ static const struct opt options[] = {
 	{"since", 0, "TIME", "show events: of the last 30s, 5m, 2h", AT(since)},
 	{"limit", 0, "N",
 	 "show flows: at most N (default 50, up to 1,000)", AT(limit), take_count},
+	{"style", 0, "weir|sonic",
+	 "show: tables as SONiC prints them (default: $WEIR_STYLE, or weir)", 0, take_style},
 	{"strict", 0, NULL, "check: warnings are mistakes", AT(strict)},
 	{"sonic", 0, NULL, "plan: the numbers of SONiC's QoS tests, as YAML", AT(sonic)},
 	{"hold", 0, NULL, "quiesce: admission stays stopped until resume", AT(hold)},

@@ -27,6 +27,7 @@ struct ctl {
 	bool strict; // check --strict
 	bool check; // reload --check
 	bool sonic; // plan --sonic
+	enum { STYLE_NOT_GIVEN, STYLE_WEIR, STYLE_SONIC } style; // show
 	const char *confirm; // reload --confirm-within; NULL: not given
 	bool all, explain, follow, why, unpaired, elephants, wide; // show
 	unsigned limit; // show flows; 0: not given

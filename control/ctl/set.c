@@ -12,6 +12,7 @@
 #include "control/opts.h"
 #include "control/ctl/client.h"
 #include "control/ctl/show.h"
+#include "control/ctl/sonic_show.h"
 #include "control/daemon/json_in.h"
 
 enum { QP_LEAST = 2, QP_MOST = 0xffffff };
@@ -186,9 +187,12 @@ int cmd_metrics(const struct ctl *c, int argc, char **argv)
 static bool command_at(unsigned i, struct completion_command *out)
 {
 	struct command_table commands = ctl_commands();
+	const char *sonic = i >= commands.n ? sonic_usage(i - (unsigned)commands.n) : NULL;
 
+	if (sonic != NULL)
+		*out = (struct completion_command){"show", sonic, 0};
 	if (i >= commands.n)
-		return false;
+		return sonic != NULL;
 	*out = (struct completion_command){commands.rows[i].name, commands.rows[i].usage, 0};
 	return true;
 }

@@ -13,6 +13,7 @@
 #include "control/ctl/client.h"
 #include "control/ctl/ctl.h"
 #include "control/ctl/show.h"
+#include "control/ctl/sonic_show.h"
 #include "control/stop.h"
 #include "dataplane/qos/shaper.h"
 
@@ -28,6 +29,9 @@ void show_help(FILE *out)
 		snprintf(term, sizeof(term), "  %s", what);
 		print_term(out, term, help, KIND_COLUMN);
 	}
+	fputs("\nSONiC's words for some of them, with --style sonic also its tables:\n", out);
+	for (unsigned i = 0; (what = sonic_usage(i)) != NULL; i++)
+		fprintf(out, "    %s\n", what);
 }
 
 // Whether `what` is the kind, or its first word.
@@ -365,7 +369,29 @@ static int print_tables(const struct ctl *c, struct client *cl, const char *what
 	return CTL_DONE;
 }
 
-static int show_once(const struct ctl *c, const char *what, const char *port)
+// Adds the answers that the table has values of. A line for each order in force is left out: other
+// programs read these tables.
+static int print_sonic(const struct ctl *c, struct client *cl, const struct sonic_show *s,
+		       const char *port, struct json_object *data)
+{
+	const char *what;
+
+	for (unsigned i = 0; (what = sonic_needs(s, i)) != NULL; i++) {
+		struct json_object *more = client_exchange(cl, request(c, what, port));
+
+		if (more == NULL)
+			return CTL_FAILED;
+		json_object_object_foreach(more, key, value)
+			json_object_object_add(data, key, json_object_get(value));
+		json_object_put(more);
+	}
+	sonic_print(stdout, s, data, c->all);
+	return CTL_DONE;
+}
+
+// sonic: the table in place of ours; NULL: ours.
+static int show_once(const struct ctl *c, const char *what, const char *port,
+		     const struct sonic_show *sonic)
 {
 	struct json_object *data;
 	int status = CTL_DONE;
@@ -380,6 +406,8 @@ static int show_once(const struct ctl *c, const char *what, const char *port)
 		status = CTL_FAILED;
 	else if (c->json)
 		print_json(data);
+	else if (sonic != NULL)
+		status = print_sonic(c, &cl, sonic, port, data);
 	else
 		status = print_tables(c, &cl, what, port, data);
 	json_object_put(data);
@@ -388,40 +416,60 @@ static int show_once(const struct ctl *c, const char *what, const char *port)
 }
 
 // The kind that the words begin with. n_words: how many words its name takes. `show pfc status` is
-// the kind pfc-status.
-static const char *kind_in(int argc, char **argv, char two[KIND_LEN], int *n_words)
+// the kind pfc-status. *sonic: the command of SONiC with these words, or with this kind.
+static const char *kind_in(int argc, char **argv, char two[KIND_LEN], int *n_words,
+			   const struct sonic_show **sonic)
 {
-	static const struct {
-		const char *said, *kind;
-	} others[] = {{"pfc-counters", "pfc"}, {"qos-maps", "qos"}};
-
 	*n_words = 2;
+	*sonic = NULL;
 	snprintf(two, KIND_LEN, "%s-%s", argv[0], argc > 1 ? argv[1] : "");
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		if (strcmp(two, others[i].said) == 0)
-			return others[i].kind;
+	if (strcmp(two, "qos-maps") == 0)
+		return fact_lists[FACTS_QOS].what;
 	if (show_exists(two))
 		return two;
+	*sonic = sonic_find(argc, argv, n_words);
+	if (*sonic != NULL)
+		return sonic_kind(*sonic);
 	*n_words = 1;
+	*sonic = sonic_of_kind(argv[0]);
 	return strcmp(argv[0], "uptime") == 0 ? fact_lists[FACTS_VERSION].what : argv[0];
+}
+
+// NULL: ours. *status: what is wrong.
+static const struct sonic_show *styled(const struct ctl *c, const char *what,
+				       const struct sonic_show *sonic, int *status)
+{
+	const char *environment = getenv("WEIR_STYLE");
+	bool wanted = c->style == STYLE_SONIC;
+
+	if (c->style == STYLE_NOT_GIVEN && environment != NULL)
+		wanted = strcmp(environment, "sonic") == 0;
+	if (c->style == STYLE_SONIC && (sonic == NULL || c->why || c->follow))
+		*status = misused("SONiC has no table of this for show %s: leave out --style",
+				  what);
+	return wanted && !c->why && !c->follow ? sonic : NULL;
 }
 
 int cmd_show(const struct ctl *c, int argc, char **argv)
 {
 	char two[KIND_LEN], kinds[SHOW_KINDS_LEN];
+	const struct sonic_show *sonic;
+	int at, status = CTL_DONE;
 	const char *what;
-	int at;
 
 	if (argc == 0)
 		return misused("show what? One of: %s", show_kinds(kinds));
-	what = kind_in(argc, argv, two, &at);
+	what = kind_in(argc, argv, two, &at, &sonic);
 	if (!show_exists(what))
 		return cannot_show(what);
 	if (argc > at + 1)
 		return misused("show %s takes one port at most", what);
 	if (check_options(c, what) != CTL_DONE)
 		return CTL_MISUSED;
+	sonic = styled(c, what, sonic, &status);
+	if (status != CTL_DONE)
+		return status;
 	if (c->why)
 		what = fact_lists[FACTS_CAUSES].what;
-	return (c->follow ? follow(c, argv[at]) : show_once(c, what, argv[at]));
+	return c->follow ? follow(c, argv[at]) : show_once(c, what, argv[at], sonic);
 }
