@@ -24,13 +24,17 @@ static const uint64_t MBPS = 1000000;
 
 // ---- one class of an empty switch, whose output is held
 
+struct memory {
+	struct pg_pools pools;
+	uint64_t lossy_free; // cells of the lossy egress pool
+};
+
 struct fill {
 	const struct pg_params *pg;
 	const struct egress_params *queue;
-	struct pg_pools *pools;
+	struct memory *memory;
 	struct pg_state group;
 	struct egress_state held;
-	uint64_t lossy_free;
 	uint32_t cells; // of a frame
 	uint64_t n, n_min; // frames that were taken, and those in min
 };
@@ -39,9 +43,9 @@ static void act(struct fill *f, struct pg_decision d, enum egress_verdict e, uin
 {
 	struct pg_delta delta = pg_charge(&f->group, d, frames * f->cells);
 
-	f->pools->ingress_free -= (uint64_t)delta.ingress;
-	f->pools->headroom_free -= (uint64_t)delta.headroom;
-	f->lossy_free -= (uint64_t)egress_charge(&f->held, e, frames * f->cells).lossy;
+	f->memory->pools.ingress_free -= (uint64_t)delta.ingress;
+	f->memory->pools.headroom_free -= (uint64_t)delta.headroom;
+	f->memory->lossy_free -= (uint64_t)egress_charge(&f->held, e, frames * f->cells).lossy;
 	f->n += frames;
 	f->n_min += d.verdict == PG_MIN ? frames : 0;
 }
@@ -49,8 +53,9 @@ static void act(struct fill *f, struct pg_decision d, enum egress_verdict e, uin
 static bool take(struct fill *f, uint32_t frames)
 {
 	uint32_t c = frames * f->cells;
-	enum pg_verdict v = pg_room(f->pg, &f->group, f->pools, c, f->cells);
-	enum egress_verdict e = egress_decide(f->queue, &f->held, f->lossy_free, c, f->cells);
+	enum pg_verdict v = pg_room(f->pg, &f->group, &f->memory->pools, c, f->cells);
+	enum egress_verdict e =
+		egress_decide(f->queue, &f->held, f->memory->lossy_free, c, f->cells);
 
 	if (v == PG_NO_ROOM || e == EGRESS_DROP || e == EGRESS_SPLIT)
 		return false;
@@ -74,7 +79,7 @@ static void fill(struct fill *f)
 // One frame beyond the thresholds. False: it is dropped.
 static bool overflow(struct fill *f)
 {
-	struct pg_decision d = pg_decide(f->pg, &f->group, f->pools, 0, f->cells);
+	struct pg_decision d = pg_decide(f->pg, &f->group, &f->memory->pools, 0, f->cells);
 
 	act(f, d, EGRESS_LOSSLESS, 1);
 	return d.verdict == PG_HEADROOM;
@@ -89,7 +94,7 @@ static uint64_t frames_to_xon(const struct fill *f)
 		uint64_t middle = (low + high) / 2;
 		struct fill after = *f;
 		struct pg_delta d = pg_release(&after.group, (uint32_t)middle * f->cells);
-		uint64_t free_cells = f->pools->ingress_free - (uint64_t)d.ingress;
+		uint64_t free_cells = f->memory->pools.ingress_free - (uint64_t)d.ingress;
 
 		if (pg_may_xon(f->pg, &after.group, free_cells))
 			high = middle;
@@ -145,24 +150,25 @@ static bool wred_drops_first(const struct policy_queue *q)
 	return q->wred.enabled && wred_drops(&q->wred, ECN_ECT1);
 }
 
+static struct memory empty_memory(const struct policy *p)
+{
+	return (struct memory){.pools = {.ingress_free = p->buffer.ingress_pool_cells,
+					 .headroom_free = p->buffer.headroom_pool_cells},
+			       .lossy_free = p->buffer.egress_lossy_cells};
+}
+
+// From a port to another, frames of so many bytes.
 static struct fill empty_class(const struct policy *p, unsigned from, unsigned to, unsigned cls,
-			       struct pg_pools *pools)
+			       uint32_t bytes, struct memory *memory)
 {
 	const struct policy_port *in = &p->ports[from], *out = &p->ports[to];
 
 	return (struct fill){
 		.pg = &in->pg[in->classify.class_to_pg[cls]],
 		.queue = &out->queue[in->classify.class_to_queue[cls]].egress,
-		.pools = pools,
-		.lossy_free = p->buffer.egress_lossy_cells,
-		.cells = cells_of(&p->cell, SMALL),
+		.memory = memory,
+		.cells = cells_of(&p->cell, bytes),
 	};
-}
-
-static struct pg_pools empty_pools(const struct policy *p)
-{
-	return (struct pg_pools){.ingress_free = p->buffer.ingress_pool_cells,
-				 .headroom_free = p->buffer.headroom_pool_cells};
 }
 
 // The rules of the tests count cells where a packet has several.
@@ -176,8 +182,8 @@ static struct class_numbers numbers_of(const struct policy *p, unsigned from, un
 {
 	const struct policy_port *in = &p->ports[from];
 	unsigned queue = in->classify.class_to_queue[cls];
-	struct pg_pools pools = empty_pools(p);
-	struct fill f = empty_class(p, from, to, cls, &pools);
+	struct memory memory = empty_memory(p);
+	struct fill f = empty_class(p, from, to, cls, SMALL, &memory);
 	struct class_numbers n = {.cls = cls};
 	int dscp = code_point(&in->classify, cls);
 
@@ -198,7 +204,8 @@ static struct class_numbers numbers_of(const struct policy *p, unsigned from, un
 		n.why_not = "WRED drops packets before the buffer is full";
 	else if (f.pg->lossless && !(in->pfc.tx >> cls & 1))
 		n.why_not = "the class sends no PFC";
-	else if (!f.pg->lossless && pg_room(f.pg, &f.group, &pools, f.cells, f.cells) == PG_NO_ROOM)
+	else if (!f.pg->lossless &&
+		 pg_room(f.pg, &f.group, &memory.pools, f.cells, f.cells) == PG_NO_ROOM)
 		n.why_not = "the ingress pool is full before the queue has its limit";
 	if (!f.pg->lossless || n.why_not != NULL)
 		return n;
@@ -352,6 +359,263 @@ static void print_lossy(FILE *out, const struct policy *p, unsigned from, unsign
 	}
 }
 
+// ---- ECN
+
+// Of the first class whose queue marks by its length alone, and every packet above kmax: with
+// num_of_pkts packets in the queue those up to min_limit bytes pass, and those above limit are
+// marked.
+static void print_ecn(FILE *out, const struct policy *p, unsigned from, unsigned to)
+{
+	for (unsigned cls = 0; cls < N_CLASSES; cls++) {
+		const struct class_numbers n = numbers_of(p, from, to, cls);
+		const struct wred_params *w = &p->ports[to].queue[n.of[NUM_QUEUE]].wred;
+		const struct wred_curve *c = &w->curve[GREEN];
+		uint64_t packets = c->kmax_bytes / n.of[NUM_WHOLE] + 2;
+		uint64_t cells = packets * n.of[NUM_WHOLE] / n.of[NUM_CELL];
+
+		if (n.why_not != NULL || !w->enabled || !w->ecn || w->weight != 0 ||
+		    !w->above_kmax_all || cells > n.of[NUM_ROOM])
+			continue;
+		print_head(out, "ecn_1");
+		print_number(out, field_names[FIELD_DSCP], n.of[NUM_DSCP]);
+		print_number(out, field_names[FIELD_ECN], n.of[NUM_ECT]);
+		print_number(out, "num_of_pkts", packets);
+		print_number(out, "limit", c->kmax_bytes);
+		print_number(out, "min_limit", c->kmin_bytes);
+		print_number(out, field_names[FIELD_PACKET_SIZE], n.of[NUM_WHOLE]);
+		print_number(out, field_names[FIELD_CELL_SIZE], n.of[NUM_CELL]);
+		return;
+	}
+}
+
+// ---- weights
+
+struct weights {
+	unsigned packets[N_QUEUES]; // 0: the queue takes no part
+	unsigned cls[N_QUEUES]; // of its packets
+	unsigned total;
+};
+
+// The heaviest queue has `heaviest` packets. Queues that are strict or have a rate of their own
+// take no part.
+static struct weights weights_of(const struct policy *p, unsigned from, unsigned to,
+				 unsigned heaviest)
+{
+	const struct classify_params *in = &p->ports[from].classify;
+	const struct sched_params *s = &p->ports[to].sched;
+	struct weights w = {.total = 0};
+	uint64_t most = 0;
+
+	for (unsigned cls = N_CLASSES; cls-- > 0;) {
+		unsigned q = in->class_to_queue[cls];
+
+		if (code_point(in, cls) < 0 || ((s->strict | s->has_max | s->has_min) >> q & 1))
+			continue;
+		w.cls[q] = cls;
+		w.packets[q] = 1;
+		most = max_u64(most, s->quantum_bytes[q]);
+	}
+	for (unsigned q = 0; q < N_QUEUES; q++) {
+		uint64_t n = most == 0 ? 0 : (uint64_t)heaviest * s->quantum_bytes[q] / most;
+
+		w.packets[q] = w.packets[q] == 0 ? 0 : (unsigned)max_u64(n, 1);
+		w.total += w.packets[q];
+	}
+	return w;
+}
+
+// Whether the buffer takes all of them.
+static bool weights_fit(const struct policy *p, unsigned from, unsigned to,
+			const struct weights *w)
+{
+	struct memory memory = empty_memory(p);
+
+	for (unsigned q = 0; q < N_QUEUES; q++) {
+		struct fill f = empty_class(p, from, to, w->cls[q], WRR_BYTES, &memory);
+
+		for (unsigned i = 0; i < w->packets[q]; i++)
+			if (!take(&f, 1))
+				return false;
+	}
+	return true;
+}
+
+// The packets that are left when the first queue has sent all of its own, if it is the turn of
+// queue `turn` as the output is released.
+static unsigned packets_left(const struct sched_params *p, const struct weights *w, unsigned turn)
+{
+	struct sched_state s = {.turn = (uint8_t)turn};
+	unsigned left[N_QUEUES], total = w->total;
+	uint32_t len[N_QUEUES];
+	uint8_t ready = 0;
+
+	for (unsigned q = 0; q < N_QUEUES; q++) {
+		left[q] = w->packets[q];
+		len[q] = WRR_BYTES;
+		ready |= (uint8_t)((left[q] != 0) << q);
+	}
+	while (ready != 0) {
+		int picked = sched_pick(p, &s, ready, len, 0);
+		unsigned q = (unsigned)picked;
+		struct sched_run run = sched_run_begin(p, &s, q, ready);
+
+		sched_run_spend(p, &run, q, WRR_BYTES);
+		sched_run_end(p, &s, &run, q);
+		total--;
+		if (--left[q] == 0)
+			return total;
+	}
+	return 0;
+}
+
+static void print_wrr(FILE *out, const struct policy *p, unsigned from, unsigned to)
+{
+	const struct policy_port *port = &p->ports[to];
+	unsigned heaviest = WRR_PACKETS, limit = 0;
+	struct weights w = weights_of(p, from, to, 2 * heaviest);
+
+	// Half of the packets that fit, so that the order in which the queues are filled is free.
+	while (heaviest > 1 && !weights_fit(p, from, to, &w)) {
+		heaviest /= 2;
+		w = weights_of(p, from, to, 2 * heaviest);
+	}
+	w = weights_of(p, from, to, heaviest);
+	if (w.total == 0 || heaviest <= 1 || port->max_frame < WRR_BYTES)
+		return;
+	for (unsigned turn = 0; turn < N_QUEUES; turn++) {
+		unsigned left = packets_left(&port->sched, &w, turn);
+
+		limit = left > limit ? left : limit;
+	}
+	print_head(out, "wrr");
+	print_number(out, field_names[FIELD_ECN], ECN_ECT1);
+	for (unsigned q = 0; q < N_QUEUES; q++) {
+		char key[NAME_LEN];
+
+		snprintf(key, sizeof(key), "q%u_num_of_pkts", q);
+		if (w.packets[q] != 0)
+			print_number(out, key, w.packets[q]);
+	}
+	print_number(out, "limit", limit + 1); // the test wants fewer than this
+}
+
+// ---- the headroom pool
+
+// Of the lossless groups of a port, one class each.
+static unsigned groups_of(const struct policy *p, unsigned port, unsigned cls[N_PGS])
+{
+	const struct classify_params *c = &p->ports[port].classify;
+	unsigned seen = 0, n = 0;
+
+	for_each_bit (i, c->lossless) {
+		if (seen >> c->class_to_pg[i] & 1)
+			continue;
+		seen |= 1u << c->class_to_pg[i];
+		cls[n++] = i;
+	}
+	return n;
+}
+
+// Group after group enters XOFF, then their headroom is filled in the same order, until the pool
+// is full.
+struct pool_run {
+	unsigned ports[POLICY_MAX_PORTS], n_ports, to;
+	unsigned cls[N_PGS], n_cls; // of each port
+	unsigned n; // groups
+	struct fill fill[POLICY_MAX_PORTS * N_PGS];
+	uint64_t to_xoff[POLICY_MAX_PORTS * N_PGS]; // packets
+	uint64_t full, partial; // packets of all groups but the last, and of the last one
+};
+
+// Whether all groups but the last fill their own headroom, and the last one fills the pool.
+static bool run_pool(const struct policy *p, struct pool_run *r)
+{
+	struct memory memory = empty_memory(p);
+	bool alike = true;
+
+	for (unsigned i = 0; i < r->n; i++) {
+		struct fill *f = &r->fill[i];
+
+		*f = empty_class(p, r->ports[i / r->n_cls], r->to, r->cls[i % r->n_cls], SMALL,
+				 &memory);
+		fill(f);
+		overflow(f);
+		r->to_xoff[i] = f->n;
+	}
+	for (unsigned i = 0; i < r->n; i++) {
+		struct fill *f = &r->fill[i];
+
+		while (overflow(f))
+			;
+		r->partial = f->n - 1 - r->to_xoff[i];
+		if (i == 0)
+			r->full = r->partial;
+		alike &= r->partial == r->full || i + 1 == r->n;
+	}
+	return alike && memory.pools.headroom_free < r->fill[0].cells;
+}
+
+static void print_list(FILE *out, const char *key, const unsigned *v, unsigned n)
+{
+	fprintf(out, "%*s%s: [", INDENT + 4, "", key);
+	for (unsigned i = 0; i < n; i++)
+		fprintf(out, "%s%u", i == 0 ? "" : ", ", v[i]);
+	fputs("]\n", out);
+}
+
+static void print_pool_run(FILE *out, const struct policy *p, const struct pool_run *r)
+{
+	const struct classify_params *c = &p->ports[r->ports[0]].classify;
+	unsigned dscps[N_PGS], pgs[N_PGS], cells = cells_of(&p->cell, SMALL);
+
+	for (unsigned i = 0; i < r->n_cls; i++) {
+		dscps[i] = (unsigned)code_point(c, r->cls[i]);
+		pgs[i] = c->class_to_pg[r->cls[i]];
+	}
+	print_head(out, "hdrm_pool_size");
+	print_list(out, "dscps", dscps, r->n_cls);
+	print_number(out, field_names[FIELD_ECN], ECN_ECT1);
+	print_list(out, "pgs", pgs, r->n_cls);
+	print_list(out, "src_port_ids", r->ports, (r->n + r->n_cls - 1) / r->n_cls);
+	print_number(out, "dst_port_id", r->to);
+	print_number(out, "pgs_num", r->n);
+	fprintf(out, "%*spkts_num_trig_pfc_shp: [", INDENT + 4, "");
+	for (unsigned i = 0; i < r->n; i++)
+		fprintf(out, "%s%" PRIu64, i == 0 ? "" : ", ", r->to_xoff[i] * cells);
+	fputs("]\n", out);
+	print_number(out, "pkts_num_hdrm_full", r->full * cells);
+	print_number(out, "pkts_num_hdrm_partial", r->partial * cells);
+	print_number(out, "margin", 0);
+	print_number(out, field_names[FIELD_PACKET_SIZE], SMALL);
+	print_number(out, field_names[FIELD_CELL_SIZE], p->cell.bytes);
+}
+
+// Where fewer groups than there are can fill the pool: ports like `from`, towards the last other
+// port.
+static void print_headroom_pool(FILE *out, const struct policy *p, unsigned from)
+{
+	struct pool_run *r = calloc(1, sizeof(*r));
+	const struct policy_port *pp = &p->ports[from];
+	uint64_t xoff;
+
+	if (r == NULL)
+		return;
+	r->n_cls = groups_of(p, from, r->cls);
+	r->to = p->n_ports - 1;
+	for (unsigned i = 0; i < r->to; i++)
+		if (memcmp(p->ports[i].pg, pp->pg, sizeof(pp->pg)) == 0 &&
+		    memcmp(&p->ports[i].classify, &pp->classify, sizeof(pp->classify)) == 0)
+			r->ports[r->n_ports++] = i;
+	xoff = r->n_cls == 0 ? 0 : pp->pg[pp->classify.class_to_pg[r->cls[0]]].xoff_cells;
+	if (xoff != 0)
+		r->n = (unsigned)min_u64(p->buffer.headroom_pool_cells / xoff + 1,
+					 r->n_ports * r->n_cls);
+	// The packets that enter XOFF may fill what would be left for the last group.
+	if (r->n > 1 && (run_pool(p, r) || (--r->n > 1 && run_pool(p, r))))
+		print_pool_run(out, p, r);
+	free(r);
+}
+
 // ---- profiles: ports of one speed and cable
 
 static void profile_name(const struct config *c, const struct policy *p, unsigned port,
@@ -386,6 +650,9 @@ static char *profile_text(const struct policy *p, unsigned port)
 	fprintf(f, "%*spkts_num_leak_out: 0\n", INDENT, "");
 	print_lossless(f, p, port, port_to(p, port));
 	print_lossy(f, p, port, port_to(p, port));
+	print_headroom_pool(f, p, port);
+	print_ecn(f, p, port, port_to(p, port));
+	print_wrr(f, p, port, port_to(p, port));
 	fprintf(f, "%*scell_size: %u\n", INDENT, "", p->cell.bytes);
 	fclose(f);
 	return text;

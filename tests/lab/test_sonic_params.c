@@ -14,16 +14,20 @@ enum { FROM, TO, TO_2, TO_3, N_PORTS, YAML_LEN = 4096, PATH_LEN = 64 };
 static const struct setup {
 	unsigned cell, buffer_kb;
 	const char *classes; // of profile x
+	const char *buffer; // more keys of the buffer; NULL: none
 } setups[] = {
 	{256, 500,
 	 "      3: {lossless: true, ingress: {min: 10KB, alpha: 1, xon_offset: 2KB, "
 	 "headroom: 20KB}}\n"
-	 "      0: {ingress: {min: 4KB}, egress: {min: 3KB, alpha: 1/2}}\n"},
+	 "      0: {ingress: {min: 4KB}, egress: {min: 3KB, alpha: 1/2}, "
+	 "schedule: {dwrr: 30}}\n      1: {schedule: {dwrr: 7}}\n      6: {schedule: strict}\n",
+	 "oversubscription: 2"},
 	{96, 300,
 	 "      3: {lossless: true, ingress: {min: 0, alpha: 1/8, xon: 3KB, xon_offset: 5KB, "
 	 "headroom: 9KB}}\n"
 	 "      4: {lossless: true, ingress: {min: 3KB, static: 50KB, xon: 20KB, "
-	 "xon_offset: 48KB, headroom: 1KB}}\n"
+	 "xon_offset: 48KB, headroom: 1KB}, wred: {ecn: on, kmin: 4KB, kmax: 9KB, pmax: 50%, "
+	 "mark_at: enqueue}}\n"
 	 "      0: {egress: {min: 0, alpha: 8}}\n"},
 	{32, 200, // a packet has two cells
 	 "      5: {lossless: true, ingress: {min: 1KB, alpha: 4, xon_offset: 0, "
@@ -31,9 +35,10 @@ static const struct setup {
 	 "      1: {egress: {min: 1KB, static: 30KB}}\n"},
 	{1024, 900,
 	 "      3: {lossless: true, ingress: {min: 18KB, alpha: 1/2, xon_offset: 18KB, "
-	 "headroom: 40KB}, wred: {ecn: on, kmin: 20KB, kmax: 60KB, pmax: 100%}}\n"
+	 "headroom: 8KB}, wred: {ecn: on, kmin: 20KB, kmax: 60KB, pmax: 100%, "
+	 "mark_at: dequeue}}\n"
 	 "      7: {lossless: true, ingress: {min: 2KB, alpha: 128, xon_offset: 3KB, "
-	 "headroom: 2KB}}\n"},
+	 "headroom: 8KB}}\n", "headroom_pool: 40KB"},
 };
 enum { N_SETUPS = sizeof(setups) / sizeof(setups[0]) };
 
@@ -47,10 +52,10 @@ static const char *yaml_of(const struct setup *s)
 {
 	static char text[YAML_LEN];
 	int n = snprintf(text, sizeof(text),
-			 "switch: {name: b, buffer: {size: %uKB, cell: %uB}}\n"
+			 "switch: {name: b, buffer: {size: %uKB, cell: %uB, %s}}\n"
 			 "ports:\n  - {name: \"p[1-4]\", device: \"wire:w[1-4]\", speed: 10G, "
 			 "cable: 40m, mtu: 1500, profile: x}\nfdb:\n",
-			 s->buffer_kb, s->cell);
+			 s->buffer_kb, s->cell, s->buffer != NULL ? s->buffer : "");
 
 	for (unsigned i = 1; i <= N_PORTS; i++)
 		n += snprintf(text + n, sizeof(text) - (size_t)n,
@@ -314,6 +319,168 @@ static void each_lossy_queue_drops_at_its_packet(void **state)
 	with_each_setup(lossy_steps);
 }
 
+// The place of the i-th number of a list.
+static unsigned item(const struct run *r, const char *section, const char *key, unsigned i)
+{
+	char wanted[PATH_LEN];
+	const char *at = section_of(r, section);
+
+	assert_non_null(at);
+	snprintf(wanted, sizeof(wanted), "%20s%s: [", "", key);
+	at = strstr(at, wanted);
+	assert_non_null(at);
+	for (at = strchr(at, '['); i > 0; i--) {
+		at = strpbrk(at + 1, ",]");
+		assert_int_equal(*at, ',');
+	}
+	return (unsigned)strtoul(at + 1, NULL, 10);
+}
+
+static unsigned n_pools;
+
+// XOFF of all groups, headroom of all groups, and the pool is full.
+static void pool_steps(struct run *r, unsigned no)
+{
+	const char *s = "hdrm_pool_size";
+	unsigned n, to, n_cls = section_of(r, "xoff_2") != NULL ? 2 : 1;
+	uint64_t cell = number(r, "xoff_1", "cell_size");
+	uint32_t c = (uint32_t)((number(r, "xoff_1", "packet_size") + cell - 1) / cell);
+
+	if (no != 1 || section_of(r, s) == NULL)
+		return;
+	n_pools++;
+	begin(r);
+	n = number(r, s, "pgs_num");
+	to = number(r, s, "dst_port_id");
+	for (unsigned step = 0; step < 3; step++)
+		for (unsigned i = step == 2 ? n - 1 : 0; i < n; i++) {
+			unsigned from = item(r, s, "src_port_ids", i / n_cls);
+			const struct bench_frame f = {
+				.to = to,
+				.dscp = (uint8_t)item(r, s, "dscps", i % n_cls),
+				.ecn = 1,
+				.len = 64,
+			};
+			unsigned hdrm = number(r, s, i + 1 < n ? "pkts_num_hdrm_full"
+							       : "pkts_num_hdrm_partial");
+			unsigned pfc = r->b->host[from].n_pfc;
+
+			if (step == 0) {
+				bench_inject(r->b, from, &f,
+					     item(r, s, "pkts_num_trig_pfc_shp", i) / c - 1);
+				assert_int_equal(r->b->host[from].n_pfc, pfc);
+			}
+			bench_inject(r->b, from, &f, step == 1 ? hdrm / c : 1);
+			assert_true(step != 0 || r->b->host[from].n_pfc > pfc);
+			assert_int_equal(drops(r), step == 2);
+		}
+	assert_int_equal(bench_drops(r->b, DROP_HEADROOM), 1);
+	end(r);
+}
+
+static void the_headroom_pool_is_full_at_its_packet(void **state)
+{
+	(void)state;
+	n_pools = 0;
+	with_each_setup(pool_steps);
+	assert_int_equal(n_pools, 2);
+}
+
+static unsigned n_marking;
+
+static bool is_marked(const struct bench_rx *rx)
+{
+	return (rx->data[15] & 3) == 3; // TOS of an untagged IPv4 frame
+}
+
+static void ecn_steps(struct run *r, unsigned no)
+{
+	const char *s = "ecn_1";
+	unsigned n, size;
+	bool at_dequeue = false, certain = false;
+
+	if (no != 1 || section_of(r, s) == NULL)
+		return;
+	n_marking++;
+	n = number(r, s, "num_of_pkts");
+	size = number(r, s, "packet_size");
+	begin(r);
+	for (unsigned q = 0; q < N_QUEUES; q++)
+		at_dequeue |= r->b->policy->ports[TO].queue[q].wred.enabled &&
+			      r->b->policy->ports[TO].queue[q].wred.mark_at_dequeue;
+	send_to(r, s, TO, n);
+	bench_tx(r->b, TO, -1, true);
+	bench_run(r->b, 10000000);
+	assert_int_equal(r->b->host[TO].n_rx, n);
+	for (unsigned i = 0; i < n; i++) {
+		uint64_t len = (uint64_t)size * (at_dequeue ? n - 1 - i : i);
+
+		if (len <= number(r, s, "min_limit"))
+			assert_false(is_marked(&r->b->host[TO].rx[i]));
+		if (len <= number(r, s, "limit"))
+			continue;
+		assert_true(is_marked(&r->b->host[TO].rx[i]));
+		certain = true;
+	}
+	assert_true(certain);
+	assert_true((uint64_t)size * (n - 2) <= number(r, s, "limit"));
+	end(r);
+}
+
+static void marks_begin_above_min_limit_and_are_certain_above_limit(void **state)
+{
+	(void)state;
+	n_marking = 0;
+	with_each_setup(ecn_steps);
+	assert_int_equal(n_marking, 2);
+}
+
+// All queues end within `limit` packets.
+static void wrr_steps(struct run *r, unsigned no)
+{
+	const char *s = "wrr";
+	unsigned left[N_QUEUES] = {0}, total = 0, queues = 0;
+	char key[PATH_LEN];
+
+	if (no != 1)
+		return;
+	assert_non_null(section_of(r, s));
+	begin(r);
+	for (unsigned q = 0; q < N_QUEUES; q++) {
+		const struct bench_frame f = {
+			.to = TO, .dscp = (uint8_t)(8 * q), .ecn = 1, .len = 1500};
+
+		snprintf(key, sizeof(key), "q%u_num_of_pkts: ", q);
+		if (strstr(section_of(r, s), key) == NULL)
+			continue;
+		snprintf(key, sizeof(key), "q%u_num_of_pkts", q);
+		left[q] = number(r, s, key);
+		total += left[q];
+		queues++;
+		bench_inject(r->b, FROM, &f, left[q]);
+	}
+	assert_true(queues > 1);
+	assert_int_equal(drops(r), 0);
+	assert_int_equal(n_pfc(r), 0);
+	bench_tx(r->b, TO, -1, true);
+	bench_run(r->b, 10000000);
+	assert_int_equal(r->b->host[TO].n_rx, total);
+	for (unsigned i = 0; i < total; i++) {
+		unsigned q = r->b->host[TO].rx[i].data[15] >> 5;
+
+		if (--left[q] == 0)
+			assert_true(total - i - 1 < number(r, s, "limit"));
+	}
+	assert_true(number(r, s, "limit") <= total / 3);
+	end(r);
+}
+
+static void queues_with_these_packets_end_together(void **state)
+{
+	(void)state;
+	with_each_setup(wrr_steps);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -321,6 +488,9 @@ int main(void)
 		cmocka_unit_test(each_xon_section_has_the_packet_that_ends_the_pause),
 		cmocka_unit_test(each_watermark_grows_from_its_first_packet_to_its_last),
 		cmocka_unit_test(each_lossy_queue_drops_at_its_packet),
+		cmocka_unit_test(the_headroom_pool_is_full_at_its_packet),
+		cmocka_unit_test(marks_begin_above_min_limit_and_are_certain_above_limit),
+		cmocka_unit_test(queues_with_these_packets_end_together),
 	};
 
 	return cmocka_run_group_tests(tests, bench_eal, NULL);

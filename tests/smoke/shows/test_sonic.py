@@ -215,8 +215,21 @@ def t_bash_completes_the_words(_):
     want_eq(complete("show", "pfc", "--style", ""), ["weir", "sonic"], "--style")
 
 
+def t_the_samples_of_the_docs_are_such_tables(_):
+    with open(os.path.join(ROOT, "docs/coming-from-sonic.md"), encoding="utf-8") as f:
+        samples = re.findall(r"    weirctl show ([a-z- ]+) --style sonic\n\n```\n(.*?)```",
+                             f.read(), re.S)
+    want(len(samples) >= 2, samples)
+    for words, sample in samples:
+        ours = ctl("show", *words.split(), "--style", "sonic").stdout.splitlines()
+        for head, rule in zip(sample.splitlines(), sample.splitlines()[1:]):
+            if re.fullmatch(r"-+(  -+)*", rule):
+                want(any(pair == (head, rule) for pair in zip(ours, ours[1:])), f"{words}: {ours}")
+
+
 TESTS = [t_pauses, t_storms, t_watermarks_and_drops, t_queues_and_interfaces, t_ecn,
-         t_style_and_words, t_bash_completes_the_words]
+         t_style_and_words, t_bash_completes_the_words,
+         t_the_samples_of_the_docs_are_such_tables]
 
 
 def main():

@@ -34,6 +34,7 @@ class Commands(unittest.TestCase):
         kinds = re.findall(r'(?m)^  ([a-z][a-z-]+) ', weirctl('show', '--help').stdout)
         kinds += re.findall(r'show ([a-z]+ ?[a-z-]*)\)', ' '.join(
             weirctl('show', '--help').stdout.split()))
+        kinds += re.findall(r'(?m)^    show ([a-z_-]+) ', weirctl('show', '--help').stdout)
         verbs = re.findall(r'(?m)^  ([a-z]+) ', weirctl('--help').stdout)
         options = set(re.findall(r'--[a-z-]+', weirctl('--help').stdout))
         seen = 0
