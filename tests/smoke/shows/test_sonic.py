@@ -12,11 +12,13 @@ import subprocess
 import sys
 import time
 
+import yaml
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 sys.path[:0] = [os.path.join(os.path.dirname(HERE), "daemon")]
-from world import (ID, NAME, POLICY, WEIRCTL, Switch, World, blast, ctl, eventually,  # noqa: E402
-                   ns, ping, row, run, sh, show, want, want_eq, write_policy)
+from world import (ID, NAME, POLICY, WEIRCTL, Switch, World, blast, ctl,  # noqa: E402
+                   eventually, host, ns, ping, row, run, sh, show, want, want_eq, write_policy)
 
 PORTS = ["p1", "p2", "p3"]
 SMALL = POLICY.replace("size: 4MB", "size: 200KB").replace(
@@ -215,6 +217,46 @@ def t_bash_completes_the_words(_):
     want_eq(complete("show", "pfc", "--style", ""), ["weir", "sonic"], "--style")
 
 
+def send(n, section):
+    """n packets of a section of the plan from h1 to h3, slowly enough for the receive ring."""
+    code = """import socket, sys, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, int(sys.argv[2]))
+for i in range(int(sys.argv[1])):
+    s.sendto(bytes(22), ("10.77.0.3", 9))
+    time.sleep(0.0005)
+"""
+    host(1, "/usr/bin/python3", "-c", code, str(n), str(section["dscp"] << 2 | section["ecn"]))
+    time.sleep(0.2)
+
+
+def t_the_switch_acts_at_the_packets_of_the_plan(policy):
+    plan = yaml.safe_load(sh(WEIRCTL, "plan", policy, "--sonic").stdout)
+    [numbers] = plan["qos_params"]["weir"]["topo-any"].values()
+    ping(1, 3, count=2)
+    ctl("set", "port", "p3", "tx", "off")
+    try:
+        def pauses():
+            return row(show("pfc")["pfc"], port="p1")["tx_pause"]
+
+        def dropped():
+            return row(show("queues")["queues"], port="p3", queue=0)["dropped_packets"]
+
+        for section, key, count in ((numbers["xoff_1"], "pkts_num_trig_pfc", pauses),
+                                    (numbers["lossy_queue_1"], "pkts_num_trig_egr_drp", dropped)):
+            want_eq(section["packet_size"], 64, "as send has it")
+            before = count()
+            send(section[key] - 1, section)
+            want_eq(count(), before, f"before {key}")
+            send(1, section)
+            eventually(lambda: count() > before, key, 2)  # noqa: B023
+            ctl("set", "port", "p3", "tx", "on")
+            time.sleep(0.3)
+            ctl("set", "port", "p3", "tx", "off")
+    finally:
+        ctl("set", "port", "p3", "tx", "on")
+
+
 def t_the_samples_of_the_docs_are_such_tables(_):
     with open(os.path.join(ROOT, "docs/coming-from-sonic.md"), encoding="utf-8") as f:
         samples = re.findall(r"    weirctl show ([a-z- ]+) --style sonic\n\n```\n(.*?)```",
@@ -229,7 +271,7 @@ def t_the_samples_of_the_docs_are_such_tables(_):
 
 TESTS = [t_pauses, t_storms, t_watermarks_and_drops, t_queues_and_interfaces, t_ecn,
          t_style_and_words, t_bash_completes_the_words,
-         t_the_samples_of_the_docs_are_such_tables]
+         t_the_samples_of_the_docs_are_such_tables, t_the_switch_acts_at_the_packets_of_the_plan]
 
 
 def main():

@@ -141,4 +141,4 @@ class QosParams(unittest.TestCase):
             self.assertIn(part + "\n", out)
 
 
-unittest.main(argv=[sys.argv[0]])
+unittest.main(argv=sys.argv[:1], verbosity=2)
