@@ -36,7 +36,8 @@ struct fill {
 	struct pg_state group;
 	struct egress_state held;
 	uint32_t cells; // of a frame
-	uint64_t n, n_min; // frames that were taken, and those in min
+	// Frames that were taken, those in min of the group, and those in min of the queue.
+	uint64_t n, n_min, n_queue_min;
 };
 
 static void act(struct fill *f, struct pg_decision d, enum egress_verdict e, uint32_t frames)
@@ -48,6 +49,7 @@ static void act(struct fill *f, struct pg_decision d, enum egress_verdict e, uin
 	f->memory->lossy_free -= (uint64_t)egress_charge(&f->held, e, frames * f->cells).lossy;
 	f->n += frames;
 	f->n_min += d.verdict == PG_MIN ? frames : 0;
+	f->n_queue_min += e == EGRESS_MIN ? frames : 0;
 }
 
 static bool take(struct fill *f, uint32_t frames)
@@ -113,6 +115,7 @@ enum number {
 	NUM_QUEUE,
 	NUM_ZERO,
 	NUM_MIN, // packets that min takes
+	NUM_QUEUE_MIN, // likewise of the queue
 	NUM_ROOM, // packets in min and shared memory
 	NUM_XOFF, // the packet that makes the switch send PAUSE
 	NUM_INGRESS_DROP, // the first packet that finds no headroom
@@ -196,6 +199,7 @@ static struct class_numbers numbers_of(const struct policy *p, unsigned from, un
 	n.of[NUM_WHOLE] = (uint64_t)f.cells * p->cell.bytes;
 	fill(&f);
 	store(&n, NUM_MIN, f.n_min, &f);
+	store(&n, NUM_QUEUE_MIN, f.n_queue_min, &f);
 	store(&n, NUM_ROOM, f.n, &f);
 	store(&n, NUM_EGRESS_DROP, f.n + 1, &f);
 	if (dscp < 0)
@@ -229,6 +233,8 @@ enum field {
 	FIELD_PG,
 	FIELD_QUEUE,
 	FIELD_FILL_MIN,
+	FIELD_FILL_INGR_MIN,
+	FIELD_FILL_EGR_MIN,
 	FIELD_TRIG_PFC,
 	FIELD_TRIG_INGR_DRP,
 	FIELD_DISMISS_PFC,
@@ -240,9 +246,10 @@ enum field {
 };
 
 static const char *const field_names[N_FIELDS] = {
-	"dscp", "ecn", "pg", "queue", "pkts_num_fill_min", "pkts_num_trig_pfc",
-	"pkts_num_trig_ingr_drp", "pkts_num_dismiss_pfc", "pkts_num_trig_egr_drp",
-	"pkts_num_margin", "packet_size", "cell_size",
+	"dscp", "ecn", "pg", "queue", "pkts_num_fill_min", "pkts_num_fill_ingr_min",
+	"pkts_num_fill_egr_min", "pkts_num_trig_pfc", "pkts_num_trig_ingr_drp",
+	"pkts_num_dismiss_pfc", "pkts_num_trig_egr_drp", "pkts_num_margin", "packet_size",
+	"cell_size",
 };
 
 // In the tests of watermarks pkts_num_trig_pfc is the packets that do not go into headroom. There
@@ -276,6 +283,11 @@ static const struct section {
 	 {{FIELD_DSCP, NUM_DSCP}, {FIELD_ECN, NUM_ECT}, {FIELD_QUEUE, NUM_QUEUE},
 	  {FIELD_FILL_MIN, NUM_ZERO}, {FIELD_TRIG_INGR_DRP, NUM_INGRESS_DROP},
 	  {FIELD_PACKET_SIZE, NUM_WHOLE}, {FIELD_CELL_SIZE, NUM_CELL}}},
+	{"wm_buf_pool_lossless", true, false,
+	 {{FIELD_DSCP, NUM_DSCP}, {FIELD_ECN, NUM_ECT}, {FIELD_PG, NUM_PG},
+	  {FIELD_QUEUE, NUM_QUEUE}, {FIELD_FILL_INGR_MIN, NUM_MIN}, {FIELD_TRIG_PFC, NUM_ROOM},
+	  {FIELD_TRIG_INGR_DRP, NUM_INGRESS_DROP}, {FIELD_FILL_EGR_MIN, NUM_QUEUE_MIN},
+	  {FIELD_PACKET_SIZE, NUM_SMALL}, {FIELD_CELL_SIZE, NUM_CELL}}},
 	{"lossy_queue_1", false, false,
 	 {{FIELD_DSCP, NUM_DSCP}, {FIELD_ECN, NUM_ECT}, {FIELD_PG, NUM_PG},
 	  {FIELD_TRIG_EGR_DRP, NUM_EGRESS_DROP}, {FIELD_MARGIN, NUM_ZERO},
@@ -283,6 +295,11 @@ static const struct section {
 	{"wm_pg_shared_lossy", false, false,
 	 {{FIELD_DSCP, NUM_DSCP}, {FIELD_ECN, NUM_ECT}, {FIELD_PG, NUM_PG},
 	  {FIELD_FILL_MIN, NUM_MIN}, {FIELD_TRIG_EGR_DRP, NUM_EGRESS_DROP},
+	  {FIELD_PACKET_SIZE, NUM_SMALL}, {FIELD_CELL_SIZE, NUM_CELL}}},
+	{"wm_buf_pool_lossy", false, false,
+	 {{FIELD_DSCP, NUM_DSCP}, {FIELD_ECN, NUM_ECT}, {FIELD_PG, NUM_PG},
+	  {FIELD_QUEUE, NUM_QUEUE}, {FIELD_FILL_INGR_MIN, NUM_MIN},
+	  {FIELD_TRIG_EGR_DRP, NUM_EGRESS_DROP}, {FIELD_FILL_EGR_MIN, NUM_QUEUE_MIN},
 	  {FIELD_PACKET_SIZE, NUM_SMALL}, {FIELD_CELL_SIZE, NUM_CELL}}},
 	{"wm_q_shared_lossy", false, false,
 	 {{FIELD_DSCP, NUM_DSCP}, {FIELD_ECN, NUM_ECT}, {FIELD_QUEUE, NUM_QUEUE},

@@ -7,9 +7,11 @@
 
 #include "control/config/config.h"
 #include "control/sonic/qos_params.h"
+#include "dataplane/rng.h"
 #include "tests/lab/bench.h"
 
-enum { FROM, TO, TO_2, TO_3, N_PORTS, YAML_LEN = 4096, PATH_LEN = 64 };
+enum { FROM, TO, TO_2, TO_3, N_PORTS, YAML_LEN = 4096, CLASSES_LEN = 1024, PATH_LEN = 64 };
+enum { RANDOM_POLICIES = 12 };
 
 static const struct setup {
 	unsigned cell, buffer_kb;
@@ -45,6 +47,7 @@ enum { N_SETUPS = sizeof(setups) / sizeof(setups[0]) };
 struct run {
 	const char *yaml;
 	char *params; // what is printed
+	bool random; // a policy that may lack sections
 	struct bench *b; // NULL: between two tests
 };
 
@@ -75,7 +78,7 @@ static char *params_of(const char *yaml)
 
 	if (config_parse("params.yaml", yaml, strlen(yaml), &c, &d) != 0) {
 		diags_print(&d);
-		fail();
+		fail_msg("%s", yaml);
 	}
 	diags_fini(&d);
 	assert_int_equal(qos_params_print(c, f), 0);
@@ -111,8 +114,11 @@ static unsigned number(const struct run *r, const char *section, const char *key
 
 // ---- the steps
 
+static unsigned n_begun;
+
 static void begin(struct run *r)
 {
+	n_begun++;
 	r->b = bench_open(r->yaml, 0);
 	for (unsigned i = 0; i < N_PORTS; i++) {
 		r->b->host[i].obey_after_ns = UINT64_MAX;
@@ -164,21 +170,27 @@ static unsigned n_pfc(const struct run *r)
 	return r->b->host[FROM].n_pfc;
 }
 
-static void with_each_setup(void (*steps)(struct run *r, unsigned no))
+typedef void steps_fn(struct run *r, unsigned no);
+
+static void with_setup(const struct setup *setup, bool random, steps_fn *steps)
 {
-	for (unsigned i = 0; i < N_SETUPS; i++) {
-		struct run r = {.yaml = yaml_of(&setups[i])};
+	struct run r = {.yaml = yaml_of(setup), .random = random};
 
-		r.params = params_of(r.yaml);
-		for (unsigned no = 1; no <= 2; no++) {
-			char name[PATH_LEN];
+	r.params = params_of(r.yaml);
+	for (unsigned no = 1; no <= 2; no++) {
+		char name[PATH_LEN];
 
-			snprintf(name, sizeof(name), "xoff_%u", no);
-			if (section_of(&r, name) != NULL)
-				steps(&r, no);
-		}
-		free(r.params);
+		snprintf(name, sizeof(name), "xoff_%u", no);
+		if (section_of(&r, name) != NULL)
+			steps(&r, no);
 	}
+	free(r.params);
+}
+
+static void with_each_setup(steps_fn *steps)
+{
+	for (unsigned i = 0; i < N_SETUPS; i++)
+		with_setup(&setups[i], false, steps);
 }
 
 static void xoff_steps(struct run *r, unsigned no)
@@ -239,20 +251,39 @@ static void each_xon_section_has_the_packet_that_ends_the_pause(void **state)
 	with_each_setup(xon_steps);
 }
 
-static uint64_t mark(const struct run *r, enum watermark which, unsigned i)
+// Bytes of a queue, else cells. i: of a queue or a group.
+enum mark { QUEUE, SHARED, HEADROOM, INGRESS_POOL, LOSSY_POOL, LOSSLESS_POOL };
+
+static uint64_t mark(const struct run *r, enum mark which, unsigned i)
 {
-	return switch_watermark(r->b->sw, which == WATERMARK_QUEUE ? TO : FROM, which, i);
+	const struct weir_switch *sw = r->b->sw;
+
+	switch (which) {
+	case QUEUE: return switch_watermark(sw, TO, WATERMARK_QUEUE, i);
+	case SHARED: return switch_watermark(sw, FROM, WATERMARK_SHARED, i);
+	case HEADROOM: return switch_watermark(sw, FROM, WATERMARK_HEADROOM, i);
+	case INGRESS_POOL: return switch_pool(sw, POOL_INGRESS).max;
+	case LOSSY_POOL: return switch_pool(sw, POOL_EGRESS_LOSSY).max;
+	case LOSSLESS_POOL: return switch_pool(sw, POOL_EGRESS_LOSSLESS).max;
+	}
+	return 0;
 }
 
-// The mark is 0 after `fill` packets, then grows by a packet's cells up to packet `last`, and no
-// further. A lossy group is charged before the queue drops the packet, so its mark has that one.
-static void grows(struct run *r, const char *section, enum watermark which, unsigned i,
-		  unsigned fill, unsigned last)
+// The mark is 0 after the packets of `fill`, then grows by a packet's cells up to packet `last`,
+// and no further. On the side of arrival a lossy packet is charged before the queue drops it, so
+// the marks there have that packet.
+static void grows(struct run *r, const char *section, enum mark which, const char *fill_key,
+		  unsigned last)
 {
 	unsigned unit = number(r, section, "cell_size"), size = number(r, section, "packet_size");
-	unsigned cells = (size + unit - 1) / unit;
-	uint64_t each = which == WATERMARK_QUEUE ? (uint64_t)cells * unit : cells;
+	unsigned cells = (size + unit - 1) / unit, fill = packets(r, section, fill_key);
+	uint64_t each = which == QUEUE ? (uint64_t)cells * unit : cells;
+	bool lossy = strstr(section, "lossy") != NULL && strstr(section, "pool_lossless") == NULL;
+	unsigned i = which == SHARED || which == HEADROOM ? number(r, section, "pg")
+		     : which == QUEUE			  ? number(r, section, "queue")
+							  : 0;
 
+	assert_true(last >= fill);
 	begin(r);
 	send_to(r, section, TO, fill);
 	assert_int_equal(mark(r, which, i), 0);
@@ -263,7 +294,7 @@ static void grows(struct run *r, const char *section, enum watermark which, unsi
 	}
 	assert_int_equal(mark(r, which, i), (last - fill) * each);
 	send_to(r, section, TO, 3);
-	if (which == WATERMARK_SHARED && strcmp(section, "wm_pg_shared_lossy") == 0)
+	if (lossy && (which == SHARED || which == INGRESS_POOL))
 		last++;
 	assert_int_equal(mark(r, which, i), (last - fill) * each);
 	end(r);
@@ -271,24 +302,30 @@ static void grows(struct run *r, const char *section, enum watermark which, unsi
 
 static void watermark_steps(struct run *r, unsigned no)
 {
-	const char *s = "wm_pg_headroom";
+	static const struct {
+		const char *section, *fill, *last;
+		enum mark which;
+		unsigned before; // the last packet is so many before `last`
+	} rows[] = {
+		{"wm_pg_headroom", "pkts_num_trig_pfc", "pkts_num_trig_ingr_drp", HEADROOM, 1},
+		{"wm_pg_shared_lossless", "pkts_num_fill_min", "pkts_num_trig_pfc", SHARED, 0},
+		{"wm_q_shared_lossless", "pkts_num_fill_min", "pkts_num_trig_ingr_drp", QUEUE, 1},
+		{"wm_pg_shared_lossy", "pkts_num_fill_min", "pkts_num_trig_egr_drp", SHARED, 1},
+		{"wm_q_shared_lossy", "pkts_num_fill_min", "pkts_num_trig_egr_drp", QUEUE, 1},
+		{"wm_buf_pool_lossless", "pkts_num_fill_ingr_min", "pkts_num_trig_pfc",
+		 INGRESS_POOL, 0},
+		{"wm_buf_pool_lossless", "pkts_num_fill_egr_min", "pkts_num_trig_ingr_drp",
+		 LOSSLESS_POOL, 1},
+		{"wm_buf_pool_lossy", "pkts_num_fill_ingr_min", "pkts_num_trig_egr_drp",
+		 INGRESS_POOL, 1},
+		{"wm_buf_pool_lossy", "pkts_num_fill_egr_min", "pkts_num_trig_egr_drp", LOSSY_POOL,
+		 1},
+	};
 
-	if (no != 1)
-		return;
-	grows(r, s, WATERMARK_HEADROOM, number(r, s, "pg"), packets(r, s, "pkts_num_trig_pfc"),
-	      packets(r, s, "pkts_num_trig_ingr_drp") - 1);
-	s = "wm_pg_shared_lossless";
-	grows(r, s, WATERMARK_SHARED, number(r, s, "pg"), packets(r, s, "pkts_num_fill_min"),
-	      packets(r, s, "pkts_num_trig_pfc"));
-	s = "wm_q_shared_lossless";
-	grows(r, s, WATERMARK_QUEUE, number(r, s, "queue"), packets(r, s, "pkts_num_fill_min"),
-	      packets(r, s, "pkts_num_trig_ingr_drp") - 1);
-	s = "wm_q_shared_lossy";
-	grows(r, s, WATERMARK_QUEUE, number(r, s, "queue"), packets(r, s, "pkts_num_fill_min"),
-	      packets(r, s, "pkts_num_trig_egr_drp") - 1);
-	s = "wm_pg_shared_lossy";
-	grows(r, s, WATERMARK_SHARED, number(r, s, "pg"), packets(r, s, "pkts_num_fill_min"),
-	      packets(r, s, "pkts_num_trig_egr_drp") - 1);
+	for (size_t i = 0; no == 1 && i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (!r->random || section_of(r, rows[i].section) != NULL)
+			grows(r, rows[i].section, rows[i].which, rows[i].fill,
+			      packets(r, rows[i].section, rows[i].last) - rows[i].before);
 }
 
 static void each_watermark_grows_from_its_first_packet_to_its_last(void **state)
@@ -301,7 +338,7 @@ static void lossy_steps(struct run *r, unsigned no)
 {
 	const char *s = "lossy_queue_1";
 
-	if (no != 1)
+	if (no != 1 || (r->random && section_of(r, s) == NULL))
 		return;
 	begin(r);
 	send_to(r, s, TO, packets(r, s, "pkts_num_trig_egr_drp") - 1);
@@ -442,7 +479,7 @@ static void wrr_steps(struct run *r, unsigned no)
 	unsigned left[N_QUEUES] = {0}, total = 0, queues = 0;
 	char key[PATH_LEN];
 
-	if (no != 1)
+	if (no != 1 || (r->random && section_of(r, s) == NULL))
 		return;
 	assert_non_null(section_of(r, s));
 	begin(r);
@@ -471,7 +508,7 @@ static void wrr_steps(struct run *r, unsigned no)
 		if (--left[q] == 0)
 			assert_true(total - i - 1 < number(r, s, "limit"));
 	}
-	assert_true(number(r, s, "limit") <= total / 3);
+	assert_true(r->random || number(r, s, "limit") <= total / 3);
 	end(r);
 }
 
@@ -479,6 +516,70 @@ static void queues_with_these_packets_end_together(void **state)
 {
 	(void)state;
 	with_each_setup(wrr_steps);
+}
+
+// ---- random policies
+
+static unsigned up_to(struct rng *rng, unsigned n)
+{
+	return rng_next(rng) % (n + 1);
+}
+
+static void draw_limit(struct rng *rng, char *to, size_t size, unsigned buffer_kb)
+{
+	static const char *const alphas[] = {"1/64", "1/8", "1/2", "1", "2", "16"};
+
+	if (up_to(rng, 2) == 0)
+		snprintf(to, size, "static: %uKB", 1 + up_to(rng, buffer_kb));
+	else
+		snprintf(to, size, "alpha: %s", alphas[up_to(rng, 5)]);
+}
+
+static struct setup drawn(struct rng *rng, char classes[CLASSES_LEN])
+{
+	static const unsigned cells[] = {32, 48, 64, 80, 96, 128, 208, 256, 1024};
+	static const char *const pools[] = {"oversubscription: 1", "oversubscription: 2",
+					    "oversubscription: 4"};
+	struct setup s = {
+		.cell = cells[up_to(rng, 8)],
+		.buffer_kb = 200 + up_to(rng, 400),
+		.buffer = pools[up_to(rng, 2)],
+		.classes = classes,
+	};
+	char in[PATH_LEN], in_2[PATH_LEN], out[PATH_LEN];
+
+	draw_limit(rng, in, sizeof(in), s.buffer_kb);
+	draw_limit(rng, in_2, sizeof(in_2), s.buffer_kb);
+	draw_limit(rng, out, sizeof(out), s.buffer_kb);
+	snprintf(classes, CLASSES_LEN,
+		 "      3: {lossless: true, ingress: {min: %u, %s, xon: %uKB, xon_offset: %uKB, "
+		 "headroom: %u}, schedule: {dwrr: %u}}\n"
+		 "      5: {lossless: true, ingress: {min: %u, %s, headroom: %u}}\n"
+		 "      0: {egress: {min: %u, %s}, schedule: {dwrr: %u}}\n",
+		 up_to(rng, 12000), in, up_to(rng, 20), up_to(rng, 20), 2000 + up_to(rng, 9000),
+		 1 + up_to(rng, 60), up_to(rng, 3000), in_2, 2000 + up_to(rng, 9000),
+		 up_to(rng, 6000), out, 1 + up_to(rng, 60));
+	return s;
+}
+
+static void random_policies_have_exact_numbers(void **state)
+{
+	static steps_fn *const all[] = {xoff_steps, xon_steps, watermark_steps, lossy_steps,
+					pool_steps, wrr_steps};
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 22);
+	n_pools = n_begun = 0;
+	for (unsigned i = 0; i < RANDOM_POLICIES; i++) {
+		char classes[CLASSES_LEN];
+		struct setup s = drawn(&rng, classes);
+
+		for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++)
+			with_setup(&s, true, all[k]);
+	}
+	assert_true(n_pools > 1);
+	assert_true(n_begun > 14 * RANDOM_POLICIES); // of some 15
 }
 
 int main(void)
@@ -491,6 +592,7 @@ int main(void)
 		cmocka_unit_test(the_headroom_pool_is_full_at_its_packet),
 		cmocka_unit_test(marks_begin_above_min_limit_and_are_certain_above_limit),
 		cmocka_unit_test(queues_with_these_packets_end_together),
+		cmocka_unit_test(random_policies_have_exact_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, bench_eal, NULL);

@@ -37,6 +37,10 @@ FIELDS = {
                        "margin", "packet_size", "cell_size"},
     "ecn_1": {"dscp", "ecn", "num_of_pkts", "limit", "min_limit", "packet_size", "cell_size"},
 }
+FIELDS["wm_buf_pool_lossless"] = XOFF - {"pkts_num_margin"} | {
+    "queue", "pkts_num_fill_ingr_min", "pkts_num_fill_egr_min"}
+FIELDS["wm_buf_pool_lossy"] = LOSSY - {"pkts_num_margin"} | {
+    "queue", "pkts_num_fill_ingr_min", "pkts_num_fill_egr_min"}
 FIELDS["xon_2"] = FIELDS["xon_1"]
 
 POLICY = """
