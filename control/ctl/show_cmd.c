@@ -442,8 +442,11 @@ static const struct sonic_show *styled(const struct ctl *c, const char *what,
 	const char *environment = getenv("WEIR_STYLE");
 	bool wanted = c->style == STYLE_SONIC;
 
-	if (c->style == STYLE_NOT_GIVEN && environment != NULL)
+	if (c->style == STYLE_NOT_GIVEN && environment != NULL && environment[0] != '\0') {
 		wanted = strcmp(environment, "sonic") == 0;
+		if (!wanted && strcmp(environment, "weir") != 0)
+			*status = misused("WEIR_STYLE is weir or sonic, not \"%s\"", environment);
+	}
 	if (c->style == STYLE_SONIC && (sonic == NULL || c->why || c->follow))
 		*status = misused("SONiC has no table of this for show %s: leave out --style",
 				  what);

@@ -28,6 +28,7 @@ enum format {
 	COMMAS, // 1,234
 	DIGITS, // 1234
 	BYTES_PER_S, // of bits per second: 12.00 KB/s
+	PER_S, // 12.00/s
 	PERCENT, // 1.25%
 	STATE, // U, D
 	PAIR, // 12/3
@@ -73,6 +74,11 @@ struct sonic_show {
 };
 
 #define COLUMNS_OF(...) .columns = (const struct sonic_column[]){__VA_ARGS__, {NULL}}
+
+// Of the tables of ports.
+#define IFACE {"IFACE", TEXT, F_INTERFACES_port}, {"STATE", STATE, F_INTERFACES_up}
+#define RX_DRP {"RX_DRP", COMMAS, F_PGS_dropped_packets, F_PORTS_rx_missed}
+#define TX_DRP {"TX_DRP", COMMAS, F_QUEUES_dropped_packets}
 
 static void print_ecn(FILE *out, struct json_object *data);
 
@@ -124,16 +130,25 @@ static const struct sonic_show shows[] = {
 	   COLUMNS_OF({"Pool", POOL, F_POOL_MARKS_name},
 		      {"Bytes", DIGITS, F_POOL_MARKS_max_bytes})}}},
 	{"show interfaces counters [PORT]", FACTS_INTERFACES,
-	 {{COLUMNS_OF({"IFACE", TEXT, F_INTERFACES_port}, {"STATE", STATE, F_INTERFACES_up},
-		      {"RX_OK", COMMAS, F_INTERFACES_rx_packets},
+	 {{COLUMNS_OF(IFACE, {"RX_OK", COMMAS, F_INTERFACES_rx_packets},
 		      {"RX_BPS", BYTES_PER_S, F_INTERFACES_rx_bps},
 		      {"RX_UTIL", PERCENT, F_INTERFACES_rx_util_percent}, {"RX_ERR", NOT_KNOWN},
-		      {"RX_DRP", COMMAS, F_PGS_dropped_packets, F_PORTS_rx_missed},
-		      {"RX_OVR", NOT_KNOWN}, {"TX_OK", COMMAS, F_INTERFACES_tx_packets},
+		      RX_DRP, {"RX_OVR", NOT_KNOWN}, {"TX_OK", COMMAS, F_INTERFACES_tx_packets},
 		      {"TX_BPS", BYTES_PER_S, F_INTERFACES_tx_bps},
 		      {"TX_UTIL", PERCENT, F_INTERFACES_tx_util_percent},
-		      {"TX_ERR", COMMAS, F_PORTS_tx_errors},
-		      {"TX_DRP", COMMAS, F_QUEUES_dropped_packets}, {"TX_OVR", NOT_KNOWN})}}},
+		      {"TX_ERR", COMMAS, F_PORTS_tx_errors}, TX_DRP, {"TX_OVR", NOT_KNOWN})}}},
+	{"show interfaces counters errors [PORT]", FACTS_INTERFACES,
+	 {{COLUMNS_OF(IFACE, {"RX_ERR", NOT_KNOWN}, RX_DRP, {"RX_OVR", NOT_KNOWN},
+		      {"TX_ERR", COMMAS, F_PORTS_tx_errors}, TX_DRP, {"TX_OVR", NOT_KNOWN})}}},
+	{"show interfaces counters rates [PORT]", FACTS_INTERFACES,
+	 {{COLUMNS_OF(IFACE, {"RX_OK", COMMAS, F_INTERFACES_rx_packets},
+		      {"RX_BPS", BYTES_PER_S, F_INTERFACES_rx_bps},
+		      {"RX_PPS", PER_S, F_INTERFACES_rx_pps},
+		      {"RX_UTIL", PERCENT, F_INTERFACES_rx_util_percent},
+		      {"TX_OK", COMMAS, F_INTERFACES_tx_packets},
+		      {"TX_BPS", BYTES_PER_S, F_INTERFACES_tx_bps},
+		      {"TX_PPS", PER_S, F_INTERFACES_tx_pps},
+		      {"TX_UTIL", PERCENT, F_INTERFACES_tx_util_percent})}}},
 	{"show ecn", FACTS_ECN, .print = print_ecn},
 };
 enum { N_SHOWS = sizeof(shows) / sizeof(shows[0]) };
@@ -151,8 +166,12 @@ static bool is_word(const char **at, const char *word)
 	return true;
 }
 
+// The longest one.
 const struct sonic_show *sonic_find(int argc, char **argv, int *n_words)
 {
+	const struct sonic_show *found = NULL;
+	int most = 0;
+
 	for (const struct sonic_show *s = shows; s < shows + N_SHOWS; s++) {
 		const char *at = s->usage;
 		int n = 0;
@@ -160,12 +179,14 @@ const struct sonic_show *sonic_find(int argc, char **argv, int *n_words)
 		is_word(&at, "show");
 		while (n < argc && is_word(&at, argv[n]))
 			n++;
-		if (*at != '\0' && *at != '[')
+		if ((*at != '\0' && *at != '[') || n <= most)
 			continue;
-		*n_words = n;
-		return s;
+		found = s;
+		most = n;
 	}
-	return NULL;
+	if (found != NULL)
+		*n_words = most;
+	return found;
 }
 
 const struct sonic_show *sonic_of_kind(const char *what)
@@ -296,6 +317,7 @@ static void format_cell(char out[CELL_LEN], enum format as, struct json_object *
 		break;
 	}
 	case BYTES_PER_S: format_rate(out, json_object_get_double(a) / BITS_PER_BYTE); break;
+	case PER_S: snprintf(out, CELL_LEN, "%.2f/s", json_object_get_double(a)); break;
 	case PERCENT: snprintf(out, CELL_LEN, "%.2f%%", json_object_get_double(a)); break;
 	case STATE: snprintf(out, CELL_LEN, json_object_get_boolean(a) ? "U" : "D"); break;
 	case PAIR:

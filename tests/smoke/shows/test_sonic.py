@@ -168,6 +168,11 @@ def t_queues_and_interfaces(_):
         want_eq((r["RX_ERR"], r["RX_OVR"], r["TX_OVR"]), ("N/A",) * 3, r)
     want(any(number(r["RX_DRP"]) for r in shown), shown)
     want_eq([r["IFACE"] for r in tables("interfaces", "counters", "p2")[0]], ["p2"], "one port")
+    [errors] = tables("interfaces", "counters", "errors")
+    want_eq([(r["RX_DRP"], r["TX_DRP"]) for r in errors],
+            [(r["RX_DRP"], r["TX_DRP"]) for r in shown], "errors")
+    [[rates]] = tables("interfaces", "counters", "rates", "p1")
+    want(re.fullmatch(r"\d+\.\d\d/s", rates["RX_PPS"]), rates)
 
 
 def t_ecn(_):
@@ -191,6 +196,10 @@ def t_style_and_words(_):
             .splitlines()[0], ours, "--style weir")
     want_eq(sh(WEIRCTL, "-s", NAME, "show", "fdb", env=env).stdout.split()[0], "VLAN",
             "a kind that SONiC does not have")
+    r = subprocess.run([WEIRCTL, "-s", NAME, "show", "pfc"], capture_output=True, text=True,
+                       check=False, env={**env, "WEIR_STYLE": "cisco"})
+    want_eq((r.returncode, r.stdout), (2, ""), "WEIR_STYLE=cisco")
+    want("WEIR_STYLE is weir or sonic, not \"cisco\"" in r.stderr, r.stderr)
     for args, text in ((["fdb", "--style", "sonic"], "no table of this for show fdb"),
                        (["pfc", "--style", "cisco"], "--style is weir or sonic, not \"cisco\""),
                        (["queue", "watermark"], "cannot show \"queue\""),

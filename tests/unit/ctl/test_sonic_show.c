@@ -71,6 +71,8 @@ static void the_words_of_sonic_lead_to_our_kinds(void **state)
 		{"buffer_pool watermark", "watermarks", 2},
 		{"headroom-pool watermark", "watermarks", 2},
 		{"interfaces counters", "interfaces", 2},
+		{"interfaces counters errors", "interfaces", 3},
+		{"interfaces counters rates p1", "interfaces", 3},
 		{"ecn", "ecn", 1},
 	};
 	static const char *const none[] = {"pfc", "pfc counter", "queue", "queue watermark",
@@ -226,6 +228,30 @@ static void a_line_of_a_port_has_the_sums_of_its_groups_and_queues(void **state)
 	     "    N/A         N/A        N/A       N/A       N/A       N/A\n");
 }
 
+static void errors_and_rates_have_tables_of_their_own(void **state)
+{
+	static const char answer[] =
+		"{\"interfaces\": [{\"port\": \"p1\", \"up\": true, \"rx_packets\": 1234,"
+		" \"rx_bps\": 8, \"rx_pps\": 1500, \"tx_packets\": 5, \"tx_bps\": 80,"
+		" \"tx_pps\": 2, \"rx_util_percent\": 1, \"tx_util_percent\": 2}],"
+		" \"ports\": [{\"name\": \"p1\", \"rx_missed\": 6, \"tx_errors\": 3}],"
+		" \"pgs\": [{\"port\": \"p1\", \"dropped_packets\": 1}],"
+		" \"queues\": [{\"port\": \"p1\", \"dropped_packets\": 7}]}";
+
+	(void)state;
+	want("interfaces counters errors", answer,
+	     "  IFACE    STATE    RX_ERR    RX_DRP    RX_OVR    TX_ERR    TX_DRP    TX_OVR\n"
+	     "-------  -------  --------  --------  --------  --------  --------  --------\n"
+	     "     p1        U       N/A         7       N/A         3         7       N/A\n");
+	want("interfaces counters rates", answer,
+	     "  IFACE    STATE    RX_OK    RX_BPS     RX_PPS    RX_UTIL    TX_OK     TX_BPS    "
+	     "TX_PPS    TX_UTIL\n"
+	     "-------  -------  -------  --------  ---------  ---------  -------  ---------  "
+	     "--------  ---------\n"
+	     "     p1        U    1,234  1.00 B/s  1500.00/s      1.00%        5  10.00 B/s  "
+	     "  2.00/s      2.00%\n");
+}
+
 static void wred_profiles_are_printed_once(void **state)
 {
 #define QUEUE(port, queue, color, kmax)                                                            \
@@ -277,6 +303,7 @@ int main(void)
 		cmocka_unit_test(watermarks_and_drops_are_plain_digits),
 		cmocka_unit_test(each_port_has_its_table_of_queues),
 		cmocka_unit_test(a_line_of_a_port_has_the_sums_of_its_groups_and_queues),
+		cmocka_unit_test(errors_and_rates_have_tables_of_their_own),
 		cmocka_unit_test(wred_profiles_are_printed_once),
 		cmocka_unit_test(each_table_names_the_kinds_that_it_needs),
 	};
