@@ -131,6 +131,7 @@ struct class_numbers {
 	const char *why_not; // NULL: the numbers hold
 	uint64_t of[N_NUMBERS];
 	unsigned cls;
+	uint32_t max_frame; // of the port
 };
 
 // The lowest code point of the class: DSCP, or PCP where the port trusts that. -1: there is none.
@@ -187,7 +188,7 @@ static struct class_numbers numbers_of(const struct policy *p, unsigned from, un
 	unsigned queue = in->classify.class_to_queue[cls];
 	struct memory memory = empty_memory(p);
 	struct fill f = empty_class(p, from, to, cls, SMALL, &memory);
-	struct class_numbers n = {.cls = cls};
+	struct class_numbers n = {.cls = cls, .max_frame = in->max_frame};
 	int dscp = code_point(&in->classify, cls);
 
 	n.of[NUM_DSCP] = (uint64_t)dscp;
@@ -333,6 +334,15 @@ static void print_section(FILE *out, const struct section *s, const struct class
 	}
 }
 
+// A packet that fills its cells may be longer than the port takes.
+static bool can_be_sent(const struct section *s, const struct class_numbers *n)
+{
+	for (unsigned i = 0; i < N_FIELDS; i++)
+		if (s->rows[i].number == NUM_WHOLE && n->of[NUM_WHOLE] > n->max_frame)
+			return false;
+	return true;
+}
+
 static void print_why_not(FILE *out, const struct class_numbers *n)
 {
 	fprintf(out, "%*s# class %u: %s\n", INDENT, "", n->cls, n->why_not);
@@ -342,7 +352,7 @@ static void print_why_not(FILE *out, const struct class_numbers *n)
 static void print_class(FILE *out, const struct class_numbers *n, bool lossless, unsigned no)
 {
 	for (const struct section *s = sections; s < sections + N_SECTIONS; s++)
-		if (s->lossless == lossless && (s->numbered || no == 1))
+		if (s->lossless == lossless && (s->numbered || no == 1) && can_be_sent(s, n))
 			print_section(out, s, n, no);
 }
 
@@ -391,7 +401,8 @@ static void print_ecn(FILE *out, const struct policy *p, unsigned from, unsigned
 		uint64_t cells = packets * n.of[NUM_WHOLE] / n.of[NUM_CELL];
 
 		if (n.why_not != NULL || !w->enabled || !w->ecn || w->weight != 0 ||
-		    !w->above_kmax_all || cells > n.of[NUM_ROOM])
+		    !w->above_kmax_all || cells > n.of[NUM_ROOM] ||
+		    n.of[NUM_WHOLE] > n.max_frame)
 			continue;
 		print_head(out, "ecn_1");
 		print_number(out, field_names[FIELD_DSCP], n.of[NUM_DSCP]);

@@ -44,7 +44,7 @@ FIELDS["wm_buf_pool_lossy"] = LOSSY - {"pkts_num_margin"} | {
 FIELDS["xon_2"] = FIELDS["xon_1"]
 
 POLICY = """
-switch: {name: t, buffer: {size: 1MB, cell: 256B}}
+switch: {name: t, buffer: {size: 1MB, cell: %s}}
 ports:
   - {name: "p[1-3]", device: "wire:w[1-3]", speed: 10G, cable: 2.5m, mtu: 1500, profile: x}
 %s
@@ -61,9 +61,9 @@ def plan(path, *more):
                           timeout=60, check=False)
 
 
-def plan_of(ports="", profile="trust: dscp", cls=""):
+def plan_of(ports="", profile="trust: dscp", cls="", cell="256B"):
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
-        f.write(POLICY % (ports, profile, cls))
+        f.write(POLICY % (cell, ports, profile, cls))
         f.flush()
         return plan(f.name)
 
@@ -121,6 +121,12 @@ class QosParams(unittest.TestCase):
             self.assertEqual(r.returncode, 0, r.stderr)
             self.assertIn(why + "\n", r.stdout)
             self.assertNotIn("xoff_1", profiles(r.stdout)["10000_2.5m"], why)
+
+    def test_no_packet_is_longer_than_the_port_takes(self):
+        r = plan_of(cls=", wred: {ecn: on, kmin: 5KB, kmax: 9KB, pmax: 50%}", cell="4096B")
+        [profile] = profiles(r.stdout).values()
+        self.assertIn("wm_pg_shared_lossy", profile, r.stderr)
+        self.assertFalse({"wm_q_shared_lossless", "wm_q_shared_lossy", "ecn_1"} & set(profile))
 
     def test_the_code_point_is_the_one_that_the_port_trusts(self):
         for trust, mark in (("dscp", 24), ("pcp", 3)):
