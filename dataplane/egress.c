@@ -129,6 +129,21 @@ static __attribute__((noinline, cold)) void unqueue(struct worker *w, struct por
 	}
 }
 
+// The frame found no room in its queue. False: it is not trimmed. Else it is bound for another
+// queue, and the cells of the part that was cut are free on the side of arrival.
+static __attribute__((noinline, cold)) bool trim(struct worker *w, struct port *p, struct frame *f)
+{
+	struct frame cut = *f;
+
+	if (!trim_cut(w, p, &cut))
+		return false;
+	held_add(p, f, 0u - f->cells);
+	held_add(p, &cut, cut.cells);
+	admission_release(w, f->in_port, f->pg, f->cells - cut.cells);
+	*f = cut;
+	return true;
+}
+
 // False: the frames of the run do not share their fate. Never of one frame.
 static bool enqueue(struct worker *w, struct port *p, struct run r)
 {
@@ -157,6 +172,8 @@ static bool enqueue(struct worker *w, struct port *p, struct run r)
 	if (v == EGRESS_SPLIT)
 		return false;
 	if (v == EGRESS_DROP) {
+		if (trim_applies(p, f) && trim(w, p, f))
+			return enqueue(w, p, run_of_one(f));
 		drop(w, p, f, DROP_EGRESS_TAIL);
 		return true;
 	}

@@ -72,13 +72,16 @@ void fate_refused(struct worker *w, struct port *p, const struct frame *f, enum 
 
 void fate_not_sent(struct worker *w, struct port *p, struct frame *f, enum drop_reason reason)
 {
-	struct queue_counters *c = &p->queue[f->queue].c;
+	struct queue_counters *c;
 
 	f->at_egress = true;
-	ctr_inc(&c->dropped_packets);
-	ctr_add(&c->dropped_bytes, f->len);
 	if (unlikely(p->stormed != 0))
 		storm_count_not_sent(p, f);
+	if (unlikely(f->trimmed))
+		trim_count_dropped(p, f);
+	c = &p->queue[f->queue].c;
+	ctr_inc(&c->dropped_packets);
+	ctr_add(&c->dropped_bytes, f->len);
 	fate_dropped(w, p, f, reason);
 }
 

@@ -10,6 +10,7 @@
 #include "dataplane/notify.h"
 #include "dataplane/replica.h"
 #include "dataplane/storm.h"
+#include "dataplane/trim.h"
 #include "dataplane/vxlan.h"
 #include "dataplane/zones.h"
 
@@ -116,6 +117,8 @@ static inline void fate_unqueued(struct port *p, unsigned n)
 static inline void fate_transmitted(struct port *p, const struct frame *frames, unsigned n)
 {
 	ctr_add(&p->c.transmitted, n);
+	if (unlikely(gauge_get(&p->c.trims) != 0))
+		trim_count_sent(p, frames, n);
 	if (unlikely(p->stormed != 0))
 		storm_count_sent(p, frames, n);
 }

@@ -31,7 +31,11 @@ struct frame {
 	bool routed : 1; // into a VLAN: it may leave by its port of arrival
 	bool answer : 1; // RoCEv2 that pairing wants to read, where it leaves
 	bool tunnelled : 1; // came out of a tunnel, and goes into none (vxlan.h)
-	uint8_t hint; // of a row of policy_port: RoCEv2 data should not come so
+	bool trimmed : 1; // here (trim.h); it goes to another queue than it was for
+	union {
+		uint8_t hint; // of a row of policy_port: RoCEv2 data should not come so
+		uint8_t trim_from; // of a trimmed frame: the class and the queue it was for
+	};
 	uint8_t out_cls; // the class it leaves in: cls, unless the guard or a tunnel changed it
 };
 static_assert(sizeof(struct frame) == 32, "two descriptors to a cache line");

@@ -12,6 +12,7 @@
 #include "dataplane/forward/mac_move.h"
 #include "dataplane/frame.h"
 #include "dataplane/packet/classify.h"
+#include "dataplane/packet/trim.h"
 #include "dataplane/qos/egress.h"
 #include "dataplane/qos/elephant.h"
 #include "dataplane/qos/guard.h"
@@ -214,6 +215,7 @@ struct policy_port {
 	struct auto_ecn_params auto_ecn[N_QUEUES];
 	struct elephant_action sized[N_SIZES][N_CLASSES]; // of frames that arrive here
 	bool acts_by_size; // one of them does something
+	struct trim_params trim; // of frames that leave here
 	char profile[POLICY_NAME_LEN]; // name of its profile in the file
 };
 

@@ -64,6 +64,7 @@ struct port_counters {
 	ctr_t tx_packets, tx_bytes; // of those, all but PFC
 	gauge_t tx_pending_bytes; // in the driver
 	gauge_t queued; // frames held for this port: queues and what the driver refused
+	gauge_t trims; // of those, trimmed frames (trim.h)
 	ctr_t pfc_malformed, pfc_misaddressed, pause_8023x, lldp, other_control;
 	gauge_t roce_lossy_latest; // of the latest such frame: class, DSCP << 8
 	ctr_t roce_in_lossy_class, roce_not_ect, lossless_unknown, bad_l3;
@@ -82,6 +83,8 @@ struct queue_counters {
 	ctr_t ecn_marked;
 	ctr_t dropped_packets, dropped_bytes;
 	ctr_t residence[RESIDENCE_BUCKETS];
+	// Frames of this queue that were trimmed, and how they ended in the queue they went to.
+	ctr_t trimmed, trim_cut_bytes, trim_sent, trim_dropped;
 };
 
 struct pg_counters {

@@ -717,6 +717,7 @@ void config_check(const struct config *c, struct diag_sink *s)
 	watchdogs_check(c, s);
 	ipcc_check(c, s);
 	elephants_check(c, s);
+	trim_check(c, s);
 	inof_check(c, s);
 	auto_ecn_check(c, s);
 	control_plane_check(c, s);

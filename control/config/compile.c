@@ -710,6 +710,7 @@ int compile_policy(const struct config *c, const struct port_facts *facts,
 	compile_guards(&k);
 	compile_ipcc(&k);
 	compile_elephants(&k);
+	compile_trim(&k);
 	ok = s.n_errors == 0;
 	diag_finish(&s, d);
 	if (!ok) {

@@ -37,7 +37,7 @@ void check_rules(const struct rule *rules, size_t n, struct subject x);
 #define CHECK_RULES(rules, ...)                                                                    \
 	check_rules(rules, sizeof(rules) / sizeof((rules)[0]), (struct subject){__VA_ARGS__})
 
-// The rules of check.c, then those of watchdogs, of IPCC, of elephants and of
+// The rules of check.c, then those of watchdogs, of IPCC, of elephants, of trimming and of
 // the control plane.
 void config_check(const struct config *c, struct diag_sink *s);
 void control_plane_check(const struct config *c, struct diag_sink *s);
@@ -45,6 +45,7 @@ void control_plane_has_taps(const struct subject *x); // a rule of advice_add()
 void watchdogs_check(const struct config *c, struct diag_sink *s);
 void ipcc_check(const struct config *c, struct diag_sink *s);
 void elephants_check(const struct config *c, struct diag_sink *s);
+void trim_check(const struct config *c, struct diag_sink *s);
 void inof_check(const struct config *c, struct diag_sink *s);
 void auto_ecn_check(const struct config *c, struct diag_sink *s);
 
@@ -102,6 +103,7 @@ void compile_vxlan(struct compiler *k); // after the routes
 void compile_watchdogs(struct compiler *k); // and the warnings that need the speed of a port
 void compile_guards(struct compiler *k);
 void compile_elephants(struct compiler *k);
+void compile_trim(struct compiler *k);
 // 100 % of kmin and kmax, in bytes: the queue can hold this much in an otherwise empty switch.
 uint64_t compile_queue_limit(const struct compiler *k, const struct egress_params *e);
 // An earlier port has the same groups, speed and profile: sums and messages are the same.

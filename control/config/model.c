@@ -102,6 +102,9 @@ static const struct cfg_row egress_rows[] = {
 	{"static", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_egress, static_limit), .max = MOST_B,
 	 .percent_of = "the lossy egress pool", .dflt_text = "none",
 	 .help = "a fixed limit in place of alpha; rounds down to cells"},
+	{FIELD(CFG_WORD, cfg_egress, discard), .words = WORDS("drop", "trim"),
+	 .help = "what happens to a frame beyond the limit: `drop`, or `trim` as `switch.trim` "
+		 "says"},
 };
 static SCHEMA(egress_schema, egress_rows, cfg_egress);
 
@@ -704,6 +707,24 @@ static const struct cfg_row microbursts_rows[] = {
 };
 static SCHEMA(microbursts_schema, microbursts_rows, cfg_microbursts);
 
+static const struct cfg_row trim_rows[] = {
+	{NUMBER(BYTES, cfg_trim, size), .min = TRIM_LEAST, .max = TRIM_MOST, .dflt = 128,
+	 .dflt_text = "128",
+	 .help = "a longer frame is cut to this many bytes, from the Ethernet header on, without "
+		 "FCS"},
+	{NUMBER(COUNT, cfg_trim, dscp), .max = 63, .word = "from_class", .required = true,
+	 .help = "DSCP of trimmed frames; `from_class`: that of `class` in `remark` of the "
+		 "profile of the port by which they leave"},
+	{"class", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_trim, cls), .max = 7,
+	 .dflt_text = "none", .help = "only with `dscp: from_class`"},
+	{NUMBER(COUNT, cfg_trim, queue), .max = 7, .dflt = CFG_WORD_VALUE, .word = "auto",
+	 .help = "queue of trimmed frames; `auto`: that of `dscp`, or of `class`"},
+	{FIELD(CFG_WORD, cfg_trim, lengths), .words = WORDS("exact", "keep"),
+	 .help = "`exact`: the lengths in the headers of IP and UDP follow the cut. `keep`: they "
+		 "stay, and routers between here and the receiver may drop the frame"},
+};
+static SCHEMA(trim_schema, trim_rows, cfg_trim);
+
 static const struct cfg_row pairing_rows[] = {
 	{NUMBER(COUNT, cfg_pairing, matches), .min = 1, .max = 100, .dflt = PAIR_MATCHES,
 	 .help = "ACKs that must fit before the switch pairs them with the only flow left"},
@@ -768,6 +789,9 @@ static const struct cfg_row switch_rows[] = {
 	 .dflt_text = "off",
 	 .help = "how full each queue and priority group was in each millisecond, for `weirctl "
 		 "show microbursts`. `on` or `{}`: with these defaults"},
+	{FIELD(CFG_MAP, cfg_switch, trim), .sub = &trim_schema, .dflt_text = "none",
+	 .help = "how frames are trimmed that find no room in the queue of a class with "
+		 "`egress: {discard: trim}`"},
 	{FIELD(CFG_MAP, cfg_switch, pairing), .sub = &pairing_schema, .dflt_text = "defaults",
 	 .help = "how the queue pair of a flow's sender is found"},
 	{FIELD(CFG_MAP, cfg_switch, stall), .sub = &stall_schema, .dflt_text = "defaults",

@@ -47,6 +47,15 @@ struct cfg_microbursts {
 	struct cfg_val window, from;
 };
 
+enum { TRIM_EXACT, TRIM_KEEP }; // words of trim.lengths
+
+struct cfg_trim {
+	struct cfg_map map;
+	struct cfg_val size, cls, lengths;
+	struct cfg_val dscp; // CFG_WORD_VALUE: from_class
+	struct cfg_val queue; // CFG_WORD_VALUE: auto
+};
+
 struct cfg_pairing {
 	struct cfg_map map;
 	struct cfg_val matches;
@@ -67,6 +76,7 @@ struct cfg_switch {
 	struct cfg_flows flows;
 	struct cfg_elephants elephants;
 	struct cfg_microbursts microbursts;
+	struct cfg_trim trim;
 	struct cfg_pairing pairing;
 	struct cfg_stall stall;
 };
@@ -84,9 +94,11 @@ struct cfg_ingress {
 	struct cfg_headroom headroom;
 };
 
+enum { DISCARD_DROP, DISCARD_TRIM }; // words of egress.discard
+
 struct cfg_egress {
 	struct cfg_map map;
-	struct cfg_val min, alpha, static_limit;
+	struct cfg_val min, alpha, static_limit, discard;
 };
 
 struct cfg_curve {

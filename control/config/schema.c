@@ -332,6 +332,10 @@ static const struct {
 	{"dscp_to_tc_map", "dscp_to_class", ""},
 	{"tc_to_queue_map", "class_to_queue", ""},
 	{"tc_to_pg_map", "class_to_pg", ""},
+	{"packet_discard_action", "discard", "egress"},
+	{"dscp_value", "dscp", ""},
+	{"tc_value", "class", ""},
+	{"queue_index", "queue", ""},
 	{"pfc_enable", "lossless: on in the classes of the profile", "classes"},
 };
 

@@ -147,6 +147,17 @@ static bool take_dscps(const struct opt *row, char *text, void *out)
 				      row->name, text);
 }
 
+static bool take_trimmed(const struct opt *row, char *text, void *out)
+{
+	struct host_args *a = out;
+	uint8_t dscps[HOST_MAX_CLASSES], n = parse_list(text, NIC_DSCPS - 1, dscps);
+
+	for (a->trimmed_dscps = 0; n > 0; n--)
+		a->trimmed_dscps |= 1ull << dscps[n - 1];
+	return a->trimmed_dscps != 0 ||
+	       bad("--%s: \"%s\" is not a DSCP 0..63 or a list such as 48,50", row->name, text);
+}
+
 // The place of a text among words; -1, and the words as a list, where it is none of them.
 static int word_of(const char *text, const char *const *words, char list[NAMES_LEN])
 {
@@ -330,6 +341,10 @@ static const struct opt rows[] = {
 	{"dscp", 0, "LIST",
 	 "DSCP 0..63 of each --class, at sender and listener alike (default 8 * class)",
 	 0, take_dscps},
+	{"trimmed-dscp", 0, "LIST",
+	 "DSCP 0..63 of frames that a switch trims (switch.trim): a listener asks for their "
+	 "packets again at once (default none: they are frames with a wrong iCRC)",
+	 0, take_trimmed},
 	{"ecn", 0, "CODEPOINT",
 	 "ECN codepoint of the data: ect0 (default), ect1 or not-ect",
 	 AT(ecn), take_word, .words = nic_ecn_words},

@@ -29,6 +29,7 @@ struct host_args {
 	uint8_t classes[HOST_MAX_CLASSES];
 	uint8_t n_dscps; // 0: 8 * class each
 	uint8_t dscps[HOST_MAX_CLASSES];
+	uint64_t trimmed_dscps; // bitmap
 	int64_t time_scale, qps, count, seed, mtu, depth, window, quanta, rx_ring; // counts
 	int64_t size; // bytes
 	int64_t rate, speed; // bits per second; rate 0: line, speed 0: the link's

@@ -35,6 +35,7 @@ static const struct number numbers[] = {
 	N(cnps_wrong, "CNPs for no queue pair of its own"),
 	N(cnps_late, "CNPs for a queue pair that was closed"),
 	N(cnps_sent, "CNPs sent"),
+	N(rx_trimmed, "frames that a switch had trimmed"),
 	N(icrc_errors, "frames with a wrong iCRC"),
 	N(payload_errors, "packets with wrong payload"),
 	N(malformed, "malformed frames"),

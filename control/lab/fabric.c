@@ -88,6 +88,17 @@ static void poke_and_wait(struct fabric_switch *s, vclock_fn *fn)
 
 static void reload_now(struct fabric_switch *s);
 
+// The hosts know the DSCPs of frames that the policy trims.
+static void tell_trimmed_dscps(struct fabric *f, const struct policy *p)
+{
+	uint64_t dscps = 0;
+
+	for (uint32_t i = 0; i < p->n_ports; i++)
+		dscps |= (uint64_t)(p->ports[i].trim.queues != 0) << p->ports[i].trim.dscp;
+	for (uint32_t i = 0; i < f->sc->n_hosts && dscps != 0; i++)
+		nic_add_trimmed_dscps(f->hosts[i].nic, dscps);
+}
+
 // Frees policies that no worker reads any more.
 static void fabric_retire(struct fabric_switch *s)
 {
@@ -129,6 +140,7 @@ static void publish_when_ready(void *arg, uint64_t now_ns)
 	s->next_config = NULL;
 	s->next = NULL;
 	switch_publish(s->sw, s->policy, &s->retired, &s->grace_token);
+	tell_trimmed_dscps(f, s->policy);
 	discovery_new_policy(f->discovery, (uint32_t)(s - f->switches), now_ns);
 	lab_inof_new_policy(f->inof, (uint32_t)(s - f->switches), now_ns);
 	f->out_of_memory |= !thresholds_new_policy(s, now_ns);
@@ -647,6 +659,8 @@ int fabric_create(const struct scenario *sc, const struct fabric_hooks *hooks, s
 		err = make_switch(f, i);
 	for (uint32_t i = 0; err == 0 && i < sc->n_hosts; i++)
 		err = make_host(f, i);
+	for (uint32_t i = 0; err == 0 && i < sc->n_switches; i++)
+		tell_trimmed_dscps(f, f->switches[i].policy);
 	if (err == 0)
 		err = fabric_faults(f);
 	if (err == 0)

@@ -421,6 +421,7 @@ static void put_host(const struct run *r, uint32_t host, struct json_object *row
 	PUT(s, naks_received);
 	PUT(s, out_of_sequence);
 	PUT(s, rx_dropped);
+	PUT(s, rx_trimmed);
 	PUT(s, payload_errors);
 	PUT(s, icrc_errors);
 }
@@ -489,6 +490,7 @@ static void put_parts(const struct switch_lists *l, unsigned port, unsigned k)
 	static const enum fact_id queue[] = {
 		F_QUEUES_port, F_QUEUES_queue, F_QUEUES_tx_packets, F_QUEUES_tx_bytes,
 		F_QUEUES_ecn_marked, F_QUEUES_dropped_packets, F_QUEUES_dropped_bytes,
+		F_QUEUES_trimmed, F_QUEUES_trim_sent, F_QUEUES_trim_dropped,
 		F_QUEUES_length_bytes, F_QUEUES_length_packets, F_QUEUES_max_bytes,
 		F_QUEUES_paused, F_NONE};
 	static const enum fact_id pfc[] = {
@@ -504,6 +506,7 @@ static void put_parts(const struct switch_lists *l, unsigned port, unsigned k)
 	const struct pg_counters *g = switch_pg_counters(sw, port, k);
 
 	if (ctr_get(&q->tx_packets) != 0 || ctr_get(&q->dropped_packets) != 0 ||
+	    ctr_get(&q->trimmed) != 0 ||
 	    gauge_get(&q->length_packets) != 0)
 		put_facts(l, l->queues, queue, port, k);
 	if (ctr_get(&switch_pfc_rx(sw, port)->stats[k].frames) != 0 ||

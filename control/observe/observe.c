@@ -319,6 +319,21 @@ struct drop_sums {
 
 // ---- the values
 
+// A counter of trimming, of all queues of the port.
+static uint64_t sum_of_queues(const struct at *a, size_t off)
+{
+	uint64_t sum = 0;
+
+	for (unsigned q = 0; q < N_QUEUES; q++) {
+		const char *live = (const void *)switch_queue_counters(a->o->sw, a->port, q);
+		const char *base = (const void *)&a->base->queue[q];
+
+		sum += ctr_get((const ctr_t *)(live + off)) - ctr_get((const ctr_t *)(base + off));
+	}
+	return sum;
+}
+#define TRIMS(member) sum_of_queues(a, offsetof(struct queue_counters, member))
+
 #define FACTS_OF "control/observe/traffic.def"
 #define FACTS_AT struct at
 #include "control/observe/facts.def"

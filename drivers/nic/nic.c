@@ -89,6 +89,11 @@ int nic_create(const struct nic_config *c, struct nic **out)
 	return 0;
 }
 
+void nic_add_trimmed_dscps(struct nic *nic, uint64_t dscps)
+{
+	nic->cfg.trimmed_dscps |= dscps;
+}
+
 void nic_destroy(struct nic *nic)
 {
 	if (nic == NULL)

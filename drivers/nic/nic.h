@@ -105,6 +105,7 @@ struct nic_config {
 	bool verify; // compare received payload with what it must be
 	uint8_t udp_sport; // enum nic_sport
 	uint8_t class_of_dscp[NIC_DSCPS]; // of received frames and of CNPs
+	uint64_t trimmed_dscps; // bitmap: a cut frame with one of them was trimmed by a switch
 	uint16_t snap; // bytes stored of a data frame, at least ROCE_MAX_HEADERS; 0: all of it
 	struct cc_config cc; // dcqcn.h
 	struct nic_faults faults;
@@ -116,6 +117,8 @@ void nic_config_default(struct nic_config *c);
 
 __attribute__((warn_unused_result)) int nic_create(const struct nic_config *c, struct nic **out);
 void nic_destroy(struct nic *nic); // NULL is fine
+// More DSCPs of trimmed frames.
+void nic_add_trimmed_dscps(struct nic *nic, uint64_t dscps);
 
 // One loop: receive, act, send. Returns when it next has something to do by itself; UINT64_MAX:
 // nothing until a frame arrives.
@@ -275,6 +278,7 @@ struct nic_stats {
 	uint64_t messages_posted, messages_completed, bytes_completed; // as initiator
 	uint64_t first_post_ns, last_complete_ns; // 0: none
 	uint64_t messages_served; // as responder
+	uint64_t rx_trimmed; // frames that a switch had cut; else they count as icrc_errors
 	uint64_t icrc_errors, payload_errors, malformed, ignored, unknown_qp;
 	uint64_t cnps_received, cnps_sent; // as reaction and as notification point
 	// CNPs that were not obeyed: for a queue pair that there is not, of another peer, or with

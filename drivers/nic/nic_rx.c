@@ -248,7 +248,44 @@ static void on_qp(struct nic *nic, const struct roce_pkt *pkt, const struct fram
 	qp_update(nic, qp);
 }
 
-static void on_roce(struct nic *nic, const struct rte_mbuf *m, const struct pkt_info *info)
+// ---- frames that a switch has trimmed
+
+static bool says_trimmed(const struct nic *nic, unsigned dscp)
+{
+	return nic->cfg.trimmed_dscps >> dscp & 1;
+}
+
+// Length of the frame before a switch cut it and left the length of IP as it was; else its length.
+static uint32_t whole_len(const struct nic *nic, const struct rte_mbuf *m)
+{
+	const struct eth_hdr *eth = rte_pktmbuf_mtod(m, const struct eth_hdr *);
+	const struct ipv4_hdr *ip = (const struct ipv4_hdr *)(eth + 1);
+	uint32_t len;
+
+	if (nic->cfg.trimmed_dscps == 0 || m->data_len < ROCE_MAX_HEADERS ||
+	    be16_get(&eth->type) != ETYPE_IPV4 || !says_trimmed(nic, ip->tos >> 2))
+		return m->pkt_len;
+	len = (uint32_t)sizeof(*eth) + be16_get(&ip->total_len);
+	return len > m->pkt_len ? len : m->pkt_len;
+}
+
+// The payload is lost, the headers are not: a responder asks for the packet again.
+static void on_trimmed(struct nic *nic, const struct pkt_info *info, uint32_t src_ip)
+{
+	struct qp *qp = qp_at(nic, info->bth_dest_qp);
+	uint8_t kind = roce_op_of(info->bth_opcode)->kind;
+
+	nic->stats.rx_trimmed++;
+	if (qp == NULL || qp->qpn != info->bth_dest_qp || nic->peers[qp->peer].pub.ip != src_ip ||
+	    qp->conn.initiator || qp->conn.state == CONN_FREE ||
+	    (kind != ROCE_SEND && kind != ROCE_WRITE && kind != ROCE_READ_REQ))
+		return;
+	resp_on_trimmed(&qp->resp, info->bth_psn);
+	qp_update(nic, qp);
+}
+
+static void on_roce(struct nic *nic, const struct rte_mbuf *m, uint32_t len,
+		    const struct pkt_info *info)
 {
 	const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
 	const struct eth_hdr *eth = (const struct eth_hdr *)frame;
@@ -261,22 +298,30 @@ static void on_roce(struct nic *nic, const struct rte_mbuf *m, const struct pkt_
 		nic->stats.ignored++;
 		return;
 	}
-	switch (roce_read(frame, m->pkt_len, m->data_len, info, &pkt)) {
+	switch (roce_read(frame, len, m->data_len, info, &pkt)) {
 	case FRAME_SHORT:
 		nic->stats.malformed++;
 		return;
 	case FRAME_CHECKSUM:
-		nic->stats.icrc_errors++;
+		if (says_trimmed(nic, info->dscp))
+			on_trimmed(nic, info, from.src_ip);
+		else
+			nic->stats.icrc_errors++;
 		return;
 	case FRAME_OK:
 		break;
+	}
+	// Without its end a frame has no iCRC to check: of those, the DSCP alone says it.
+	if (pkt.payload == NULL && says_trimmed(nic, info->dscp)) {
+		on_trimmed(nic, info, from.src_ip);
+		return;
 	}
 	memcpy(from.src_mac, eth->src, sizeof(from.src_mac));
 	from.sport = be16_get(&((const struct udp_hdr *)(frame + info->l4_off))->sport);
 	if (roce_op_of(pkt.opcode)->kind == ROCE_UD)
 		nic_on_cm(nic, &pkt, &from);
 	else
-		on_qp(nic, &pkt, &from, info, m->pkt_len);
+		on_qp(nic, &pkt, &from, info, len);
 }
 
 // ---- TCP
@@ -335,15 +380,23 @@ static void take(struct nic *nic, struct qp *qp, const struct tcp_seg *s, bool c
 	qp_update(nic, qp);
 }
 
-static void on_tcp(struct nic *nic, const struct rte_mbuf *m, const struct pkt_info *info)
+static void on_tcp(struct nic *nic, const struct rte_mbuf *m, uint32_t len,
+		   const struct pkt_info *info)
 {
 	const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *), *payload;
 	bool ce = info->ecn == ECN_CE;
+	enum frame_read read;
 	struct frame_addr a;
 	struct tcp_seg s;
 	struct qp *qp;
 
-	if (tcp_read(frame, m->pkt_len, m->data_len, info, &a, &s, &payload) != FRAME_OK) {
+	read = tcp_read(frame, len, m->data_len, info, &a, &s, &payload);
+	if (says_trimmed(nic, info->dscp) &&
+	    (read == FRAME_CHECKSUM || (read == FRAME_OK && m->data_len < len))) {
+		nic->stats.rx_trimmed++; // TCP has no use for it
+		return;
+	}
+	if (read != FRAME_OK) {
 		nic->stats.malformed++;
 		return;
 	}
@@ -359,19 +412,19 @@ static void on_tcp(struct nic *nic, const struct rte_mbuf *m, const struct pkt_i
 	}
 	qp->last_rx_ns = nic->now_ns;
 	if (s.len != 0)
-		count_rx(nic, qp, m->pkt_len, ce);
+		count_rx(nic, qp, len, ce);
 	verify(nic, qp->tcp, &s, payload);
 	take(nic, qp, &s, ce);
 }
 
 // True if the whole frame is stored, or at least all its headers. The parser may then check lengths
 // against the length on the wire, and reads no byte that is not stored.
-static bool headers_stored(const struct rte_mbuf *m)
+static bool headers_stored(const struct rte_mbuf *m, uint32_t len)
 {
 	const struct eth_hdr *eth = rte_pktmbuf_mtod(m, const struct eth_hdr *);
 	const struct ipv4_hdr *ip = (const struct ipv4_hdr *)(eth + 1);
 
-	return m->data_len == m->pkt_len ||
+	return m->data_len == len ||
 	       (m->data_len >= ROCE_MAX_HEADERS && be16_get(&eth->type) == ETYPE_IPV4 &&
 		ip->ver_ihl == 0x45 &&
 		(ip->proto == IP_PROTO_UDP || ip->proto == IP_PROTO_TCP));
@@ -380,11 +433,11 @@ static bool headers_stored(const struct rte_mbuf *m)
 static void on_frame(struct nic *nic, const struct rte_mbuf *m)
 {
 	const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
-	uint32_t len = m->pkt_len;
+	uint32_t len = whole_len(nic, m);
 	struct pkt_info info;
 
 	nic->stats.rx_frames++;
-	if (m->nb_segs != 1 || !headers_stored(m) ||
+	if (m->nb_segs != 1 || !headers_stored(m, len) ||
 	    !(parse_template(frame, len, &info) || parse(frame, len, &info))) {
 		nic->stats.malformed++;
 		return;
@@ -394,9 +447,9 @@ static void on_frame(struct nic *nic, const struct rte_mbuf *m)
 	else if (info.n_tags != 0)
 		nic->stats.ignored++;
 	else if (info.kind == PKT_IPV4 && info.roce && !info.fragment)
-		on_roce(nic, m, &info);
+		on_roce(nic, m, len, &info);
 	else if (info.kind == PKT_IPV4 && info.ip_proto == IP_PROTO_TCP && !info.fragment)
-		on_tcp(nic, m, &info);
+		on_tcp(nic, m, len, &info);
 	else if (info.kind == PKT_OTHER && info.ether_type == ETYPE_ARP)
 		on_arp(nic, frame, len);
 	else if (info.kind == PKT_LLDP && nic->cfg.hooks.lldp != NULL && m->data_len == len)

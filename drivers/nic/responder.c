@@ -136,6 +136,44 @@ static bool starts_over(const struct responder *r, const struct roce_pkt *pkt)
 	       roce_op_of(pkt->opcode)->first && !roce_op_of(pkt->opcode)->last;
 }
 
+// The expected packet will not come by itself.
+static void open_gap(struct responder *r)
+{
+	r->gap_open = true;
+	r->nak_due = true;
+	r->nak_code = NAK_PSN_SEQUENCE;
+	r->trim_ahead = false;
+}
+
+void resp_on_trimmed(struct responder *r, uint32_t psn)
+{
+	int32_t diff = psn_diff(psn, r->epsn);
+
+	if (r->dead || diff < 0)
+		return;
+	if (diff == 0) {
+		open_gap(r); // also where the packet had been asked for: it was cut once more
+	} else if (!r->trim_ahead || psn_diff(psn, r->trim_psn) < 0) {
+		r->trim_ahead = true;
+		r->trim_psn = psn;
+	}
+}
+
+static enum resp_verdict in_order(struct responder *r, const struct roce_pkt *pkt,
+				  uint64_t *offset)
+{
+	enum resp_verdict v = roce_op_of(pkt->opcode)->kind == ROCE_READ_REQ
+				      ? on_read_request(r, pkt)
+				      : take(r, pkt, offset);
+
+	if (r->trim_ahead && !r->dead && psn_diff(r->epsn, r->trim_psn) >= 0) {
+		r->trim_ahead = false;
+		if (r->epsn == r->trim_psn)
+			open_gap(r);
+	}
+	return v;
+}
+
 enum resp_verdict resp_on_request(struct responder *r, const struct roce_pkt *pkt, uint64_t *offset)
 {
 	int32_t diff;
@@ -152,19 +190,14 @@ enum resp_verdict resp_on_request(struct responder *r, const struct roce_pkt *pk
 		return on_duplicate(r, pkt);
 	if (diff > 0) {
 		r->m.stats->out_of_sequence++;
-		if (!r->gap_open) {
-			r->gap_open = true;
-			r->nak_due = true;
-			r->nak_code = NAK_PSN_SEQUENCE;
-		}
+		if (!r->gap_open)
+			open_gap(r);
 		return RESP_GAP;
 	}
 	r->gap_open = false;
 	// A NAK that has not left yet would name a packet that is here.
 	r->nak_due = false;
-	if (roce_op_of(pkt->opcode)->kind == ROCE_READ_REQ)
-		return on_read_request(r, pkt);
-	return take(r, pkt, offset);
+	return in_order(r, pkt, offset);
 }
 
 void resp_peek(const struct responder *r, struct roce_pkt *pkt, uint64_t *offset)

@@ -13,6 +13,10 @@
 //                               psn = epsn
 //   psn before epsn: a duplicate. SEND, WRITE: acknowledged again. READ: served again from there.
 //
+// A packet that a switch has trimmed overtakes packets before it. NAK(its PSN) is due once those
+// before it are here. A NAK forgets the trimmed packets of before: the requester sends all from its
+// PSN on again.
+//
 // With go_back_0, for a requester that starts a message over: the first packet of the message under
 // way, coming again, begins it anew. (To any other responder it is a duplicate like those behind
 // it, and the message goes on where it was.)
@@ -68,6 +72,8 @@ struct responder {
 	uint32_t msg_bytes; // taken of the message under way, or of the last
 	uint8_t msg_kind; // enum roce_kind of the message under way, ROCE_OTHER: none
 	bool gap_open, ack_due, nak_due, dead;
+	bool trim_ahead; // the packet trim_psn was trimmed, and packets before it are on their way
+	uint32_t trim_psn;
 	uint8_t nak_code; // enum nak_code
 	uint32_t n_reads;
 	struct resp_memory m;
@@ -87,6 +93,9 @@ void resp_init(struct responder *r, const struct resp_params *p, const struct re
 enum resp_verdict resp_on_request(struct responder *r, const struct roce_pkt *pkt,
 				  uint64_t *offset);
 
+// A SEND, WRITE or READ request arrived trimmed: its payload is lost.
+void resp_on_trimmed(struct responder *r, uint32_t psn);
+
 // Whether an answer waits to be sent.
 static inline bool resp_can_send(const struct responder *r)
 {
@@ -98,7 +107,8 @@ static inline bool resp_can_send(const struct responder *r)
 static inline bool resp_take_middle(struct responder *r, uint8_t kind, uint32_t psn, uint32_t len)
 {
 	if (psn != r->epsn || kind != r->msg_kind || len != r->p.mtu || resp_can_send(r) ||
-	    r->gap_open || r->dead || r->p.go_back_0 || (kind == ROCE_WRITE && len > r->left))
+	    r->gap_open || r->trim_ahead || r->dead || r->p.go_back_0 ||
+	    (kind == ROCE_WRITE && len > r->left))
 		return false;
 	if (kind == ROCE_WRITE)
 		r->left -= len;

@@ -108,6 +108,7 @@ class Host:
     naks_received: int
     out_of_sequence: int
     rx_dropped: int
+    rx_trimmed: int
     payload_errors: int
     icrc_errors: int
 

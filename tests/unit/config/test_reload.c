@@ -124,6 +124,7 @@ static const char notifying[] =
 	"  elephants: {rate: 3G, end_rate: 2G, bytes: 3MB, period: 4ms, age: 9ms,\n"
 	"              mice_packets: 127}\n"
 	"  microbursts: {window: 2ms, from: 40%}\n"
+	"  trim: {size: 129, dscp: from_class, class: 4, queue: 5, lengths: keep}\n"
 	"  pairing: {matches: 5, sources: [cm, ack]}\n"
 	"ports:\n"
 	"  - {name: n1, device: \"xdp:n1\", speed: 1G, profile: q}\n"
@@ -131,9 +132,11 @@ static const char notifying[] =
 	"  - {from: 10.0.0.1, to: 10.0.0.2, qp: 0x12, sender_qp: 52}\n"
 	"profiles:\n"
 	"  q:\n"
+	"    remark: {dscp: {3-4: 33}}\n"
 	"    cnp: {dscp: 49, class: 7, max_rate: 700, burst: 65}\n"
 	"    classes:\n"
 	"      2:\n"
+	"        egress: {discard: trim}\n"
 	"        wred: {kmin: 31KB, kmax: 32KB, pmax: 1%}\n"
 	"        ipcc: off\n"
 	"        elephants: {color: red, class: 1, dscp: 9}\n"
@@ -391,6 +394,12 @@ static const struct change changes[] = {
 	{"from: 40%", "from: 41%", " switch.microbursts.from", NULL},
 	{"switch: {flows: off}", "switch: {flows: off, microbursts: off}", " switch.microbursts",
 	 NULL},
+	{"size: 129", "size: 130", " switch.trim.size", NULL},
+	{"dscp: from_class", "dscp: 9", " switch.trim.dscp", NULL},
+	{"class: 4, q", "class: 3, q", " switch.trim.class", NULL},
+	{"queue: 5, l", "queue: auto, l", " switch.trim.queue", NULL},
+	{"lengths: keep", "lengths: exact", " switch.trim.lengths", NULL},
+	{"discard: trim", "discard: drop", " " Q2 "egress.discard", NULL},
 	{"color: red, c", "color: yellow, c", " " Q2 "elephants.color", NULL},
 	{"class: 1, dscp: 9", "class: 0, dscp: 9", " " Q2 "elephants.class", NULL},
 	{"dscp: 9}", "dscp: 10}", " " Q2 "elephants.dscp", NULL},

@@ -93,6 +93,65 @@ static void gap_that_closes_before_its_nak_left_needs_none(void **state)
 	assert_false(resp_can_send(&r));
 }
 
+static void trimmed_packet_is_asked_for_at_once(void **state)
+{
+	struct roce_pkt nak;
+
+	(void)state;
+	start(10);
+	resp_on_trimmed(&r, 10);
+	nak = answer();
+	assert_int_equal(nak.syndrome, AETH_NAK | NAK_PSN_SEQUENCE);
+	assert_int_equal(nak.psn, 10);
+	// Packets behind it ask for nothing more; the packet itself does, where it is cut again.
+	assert_int_equal(request(RC_SEND_ONLY, 11, 5, true), RESP_GAP);
+	assert_false(resp_can_send(&r));
+	resp_on_trimmed(&r, 10);
+	assert_int_equal(answer().psn, 10);
+	assert_int_equal(request(RC_SEND_ONLY, 10, 5, false), RESP_TAKEN);
+	resp_on_trimmed(&r, 10); // it is here
+	assert_false(resp_can_send(&r));
+}
+
+static void trimmed_packet_waits_for_those_before_it(void **state)
+{
+	(void)state;
+	start(10);
+	resp_on_trimmed(&r, 14);
+	resp_on_trimmed(&r, 12);
+	resp_on_trimmed(&r, 13);
+	assert_false(resp_can_send(&r));
+	assert_int_equal(request(RC_SEND_FIRST, 10, 1024, false), RESP_TAKEN);
+	assert_false(resp_can_send(&r));
+	assert_false(resp_take_middle(&r, ROCE_SEND, 11, 1024)); // the quick way leaves it alone
+	assert_int_equal(request(RC_SEND_MIDDLE, 11, 1024, false), RESP_TAKEN);
+	assert_int_equal(answer().psn, 12);
+	// 13 and 14 come again behind 12, so nothing more is asked for.
+	for (uint32_t psn = 12; psn < 15; psn++)
+		assert_int_equal(request(RC_SEND_MIDDLE, psn, 1024, false), RESP_TAKEN);
+	assert_false(resp_can_send(&r));
+	assert_int_equal(stats.naks, 1);
+	assert_true(resp_take_middle(&r, ROCE_SEND, 15, 1024));
+}
+
+static void trimmed_packet_that_a_gap_covers_is_forgotten(void **state)
+{
+	(void)state;
+	start(10);
+	resp_on_trimmed(&r, 11);
+	assert_int_equal(request(RC_SEND_ONLY, 12, 5, true), RESP_GAP);
+	assert_int_equal(answer().psn, 10);
+	assert_int_equal(request(RC_SEND_ONLY, 10, 5, false), RESP_TAKEN);
+	assert_false(resp_can_send(&r));
+	// One that is cut on its second way is not.
+	start(10);
+	resp_on_trimmed(&r, 10);
+	assert_int_equal(answer().psn, 10);
+	resp_on_trimmed(&r, 11);
+	assert_int_equal(request(RC_SEND_ONLY, 10, 5, false), RESP_TAKEN);
+	assert_int_equal(answer().psn, 11);
+}
+
 static void duplicate_is_acknowledged_and_not_taken(void **state)
 {
 	(void)state;
@@ -190,6 +249,9 @@ int main(void)
 		cmocka_unit_test(one_ack_answers_all_that_arrived),
 		cmocka_unit_test(one_nak_per_gap),
 		cmocka_unit_test(gap_that_closes_before_its_nak_left_needs_none),
+		cmocka_unit_test(trimmed_packet_is_asked_for_at_once),
+		cmocka_unit_test(trimmed_packet_waits_for_those_before_it),
+		cmocka_unit_test(trimmed_packet_that_a_gap_covers_is_forgotten),
 		cmocka_unit_test(duplicate_is_acknowledged_and_not_taken),
 		cmocka_unit_test(read_is_served_first_middle_last),
 		cmocka_unit_test(repeated_read_replaces_what_was_left),

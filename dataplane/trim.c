@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/trim.h"
+
+#include "dataplane/packet/edit.h"
+#include "dataplane/replica.h"
+
+// frame.trim_from: class and queue that a trimmed frame was for.
+enum { FROM_QUEUE_SHIFT = 4, FROM_CLASS = (1 << FROM_QUEUE_SHIFT) - 1 };
+
+static unsigned from_queue(const struct frame *f)
+{
+	return f->trim_from >> FROM_QUEUE_SHIFT;
+}
+
+// A port that writes its class into tags does so here, too.
+static void edit_tag(const struct policy_port *pp, const struct frame *f, uint8_t *bytes)
+{
+	uint8_t pcp = pp->classify.remark_pcp[pp->trim.cls];
+
+	if (pcp != REMARK_NONE && f->l3_off > sizeof(struct eth_hdr) &&
+	    be16_get(bytes + sizeof(struct eth_hdr) - sizeof(struct be16)) == ETYPE_VLAN)
+		edit_pcp(bytes, pcp);
+}
+
+bool trim_cut(struct worker *w, struct port *p, struct frame *f)
+{
+	const struct trim_params *t = &p->pol->trim;
+	struct queue_counters *c = &p->queue[f->queue].c;
+	struct trim_frame whole = {
+		.bytes = rte_pktmbuf_mtod(f->m, uint8_t *),
+		.len = f->len,
+		.stored = f->m->data_len,
+		.l3_off = f->l3_off,
+		.kind = f->kind,
+	};
+	uint32_t len = f->own || frame_replicated(f) ? TRIM_REFUSED : trim_len(t, &whole), cells;
+
+	if (len == TRIM_REFUSED)
+		return false;
+	trim_edit(t, &whole, len);
+	edit_tag(p->pol, f, whole.bytes);
+	f->m->pkt_len = len;
+	f->m->data_len = (uint16_t)RTE_MIN(f->m->data_len, len);
+	ctr_inc(&c->trimmed);
+	ctr_add(&c->trim_cut_bytes, f->len - len);
+	gauge_set(&p->c.trims, gauge_get(&p->c.trims) + 1);
+	cells = cells_of(&w->pol->cell, len);
+	f->len = (uint16_t)len;
+	f->cells = (uint16_t)RTE_MIN(f->cells, cells);
+	f->trim_from = (uint8_t)(f->queue << FROM_QUEUE_SHIFT | f->out_cls);
+	f->trimmed = true;
+	f->queue = t->queue;
+	f->out_cls = t->cls;
+	return true;
+}
+
+void trim_count_sent(struct port *p, const struct frame *frames, unsigned n)
+{
+	uint64_t sent = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		if (!frames[i].trimmed)
+			continue;
+		ctr_inc(&p->queue[from_queue(&frames[i])].c.trim_sent);
+		sent++;
+	}
+	gauge_set(&p->c.trims, gauge_get(&p->c.trims) - sent);
+}
+
+void trim_count_dropped(struct port *p, struct frame *f)
+{
+	f->queue = (uint8_t)from_queue(f);
+	f->out_cls = f->trim_from & FROM_CLASS;
+	ctr_inc(&p->queue[f->queue].c.trim_dropped);
+	gauge_set(&p->c.trims, gauge_get(&p->c.trims) - 1);
+}

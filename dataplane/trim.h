@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packet trimming (packet/trim.h) in the loop: a frame that found no room in its lossy queue is cut
+// and goes to another queue of the same port. It is admitted there as any frame, and trimmed once
+// at most. Called by the worker that owns the port of departure.
+//
+// A trimmed frame is no drop: it ends where it leaves, or where its new queue refuses it. All its
+// numbers are those of the queue that it was for, as SAI counts them:
+//
+//   trimmed = trim_sent + trim_dropped + frames that wait
+#pragma once
+
+#include "dataplane/switch_impl.h"
+
+static inline bool trim_applies(const struct port *p, const struct frame *f)
+{
+	return unlikely(p->pol->trim.queues >> f->queue & 1) && !f->trimmed;
+}
+// Cuts the frame, which trim_applies to, and gives it its new queue, class and cells. Its accounts
+// are the caller's to change. False: it is not trimmed, and nothing was done.
+bool trim_cut(struct worker *w, struct port *p, struct frame *f);
+
+// Trimmed frames end: the driver has taken them, or one was dropped. The dropped one gets back the
+// queue and the class that it was for.
+void trim_count_sent(struct port *p, const struct frame *frames, unsigned n);
+void trim_count_dropped(struct port *p, struct frame *f);
