@@ -18,6 +18,7 @@
 #include "dataplane/packet/icrc.h"
 #include "dataplane/packet/neighbour.h"
 #include "dataplane/packet/roce.h"
+#include "dataplane/packet/trim.h"
 #include "tests/pkt_same.h"
 
 enum { MAX_FRAME = 9600, ROOM = 32, N_MAPS = 33, ROCE_HEADERS = 8 + 12 + 20 + 4 };
@@ -199,6 +200,35 @@ static void check_tags(const uint8_t *frame, uint32_t len, const struct pkt_info
 	free(block);
 }
 
+// Trimmed, the frame reads as it did, but for the DSCP and the end. size: any.
+static void check_trim(const uint8_t *frame, uint32_t len, const struct pkt_info *p, uint8_t dscp,
+		       uint16_t size, bool exact)
+{
+	const struct trim_params t = {.size = (uint16_t)(TRIM_LEAST + size), .dscp = dscp,
+				      .exact = exact};
+	uint8_t *copy = fuzz_exact(frame, len);
+	const struct trim_frame whole = {.bytes = copy, .len = len, .stored = len,
+					 .l3_off = p->l3_off, .kind = p->kind};
+	bool right = csum_right(frame, p);
+	uint32_t cut = trim_len(&t, &whole);
+	struct pkt_info q;
+
+	FUZZ_CHECK(cut <= len && (cut == TRIM_REFUSED || cut == len || cut == t.size));
+	FUZZ_CHECK(cut != TRIM_REFUSED || !is_ip(p) || p->group_dst ||
+		   p->l3_off + (p->kind == PKT_IPV4 ? (frame[p->l3_off] & 15u) * 4 : 40u) > t.size);
+	if (cut != TRIM_REFUSED) {
+		uint8_t *rest;
+
+		trim_edit(&t, &whole, cut);
+		rest = fuzz_exact(copy, cut);
+		FUZZ_CHECK(parse(rest, cut, &q) && q.l3_off == p->l3_off);
+		FUZZ_CHECK(q.bad_l3 ? !exact : q.dscp == dscp && q.ecn == p->ecn);
+		FUZZ_CHECK(!right || ipv4_sum(rest + p->l3_off) == 0xffff);
+		free(rest);
+	}
+	free(copy);
+}
+
 // A hop less: the checksum follows, the iCRC and the flow do not notice.
 static void check_hop(const uint8_t *frame, uint32_t len, const struct pkt_info *p, bool mended)
 {
@@ -289,6 +319,7 @@ static void check_frame(uint8_t *frame, uint32_t len, struct fuzz_in *maps,
 		check_ip_edit(frame, len, &p, c->dscp);
 	if (is_ip(&p))
 		check_hop(frame, len, &p, c->mend);
+	check_trim(frame, len, &p, c->dscp, c->vid, c->mend);
 	if (p.roce) {
 		check_icrc(frame, len, &p);
 		check_roce(frame, len, &p);

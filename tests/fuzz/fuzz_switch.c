@@ -41,16 +41,18 @@ static const char *const profiles[N_POLICIES] = {
 	"pmax: 20%}}\n"
 	"      5: {lossless: true, ingress: {min: 3KB, alpha: 1/16, xon_offset: 1KB}}\n"
 	"      6: {schedule: strict, max_rate: 200M}\n",
-	// All lossy: tail drop, WRED by colour, DWRR.
+	// All lossy: trimming, WRED by colour, DWRR.
 	"    dscp_to_color: {0-15: yellow, 40-47: red}\n"
 	"    classes:\n"
-	"      0: {schedule: {dwrr: 7}, egress: {min: 2KB, alpha: 1/8}}\n"
-	"      1: {egress: {static: 5KB}, wred: {ecn: on, kmin: 1KB, kmax: 4KB, pmax: 50%, "
+	"      0: {schedule: {dwrr: 7}, egress: {min: 2KB, alpha: 1/8, discard: trim}}\n"
+	"      1: {egress: {static: 5KB, discard: trim}, "
+	"wred: {ecn: on, kmin: 1KB, kmax: 4KB, pmax: 50%, "
 	"mark_at: enqueue, weight: 2, red: {kmin: 0, kmax: 2KB, pmax: 100%}}}\n"
 	"      5: {schedule: {dwrr: 900}, ingress: {static: 6KB}, min_rate: 10M}\n",
 	// VLANs and remarking; what a class is called changes on the way.
 	"    remark: {pcp: class, dscp: {3: 10, 0: 63}}\n"
 	"    classes:\n"
+	"      0: {egress: {alpha: 1/16, discard: trim}}\n"
 	"      3: {lossless: true, wred: {ecn: on, kmin: 2KB, kmax: 2KB, pmax: 100%}}\n",
 	// Trust of tags, shared groups and queues, an oversubscribed headroom.
 	"    trust: pcp\n"
@@ -63,6 +65,12 @@ static const char *const profiles[N_POLICIES] = {
 	"      7: {schedule: strict, max_rate: 100M}\n",
 };
 
+// Where trimmed frames go: a lossy queue, or a lossless one.
+static const char *const trims[N_POLICIES] = {
+	[1] = ", trim: {size: 64, dscp: 40, lengths: keep}",
+	[2] = ", trim: {size: 100, dscp: from_class, class: 3}",
+};
+
 // Ports, buffer, cell and workers are the same in all, so that each may follow each. The links are
 // slow and the frames are short, so that a small buffer has room for headroom and a few frames
 // reach each limit.
@@ -71,9 +79,10 @@ static const char *policy(const struct run *r, unsigned which)
 	static char text[4096];
 	int n = snprintf(text, sizeof(text),
 			 "switch: {name: lab, workers: %u, flows: {max: 16, age: 1ms}, "
-			 "buffer: {size: %uKB, cell: 256B%s}}\nports:\n",
+			 "buffer: {size: %uKB, cell: 256B%s}%s}\nports:\n",
 			 r->n_workers, PORT_KB * r->n_ports,
-			 which == 3 ? ", oversubscription: 2" : "");
+			 which == 3 ? ", oversubscription: 2" : "",
+			 trims[which] != NULL ? trims[which] : "");
 
 	for (unsigned i = 1; i <= r->n_ports; i++)
 		n += snprintf(text + n, sizeof(text) - (size_t)n,
@@ -227,6 +236,15 @@ static void nothing_is_left(const struct run *r)
 	FUZZ_CHECK(switch_balance(sw).queued == 0);
 	for (unsigned p = 0; p < r->n_ports; p++) {
 		const struct bench_host *h = &r->b->host[p];
+		uint64_t trims_open = 0;
+
+		for (unsigned q = 0; q < N_QUEUES; q++) {
+			const struct queue_counters *c = switch_queue_counters(sw, p, q);
+
+			trims_open += ctr_get(&c->trimmed) - ctr_get(&c->trim_sent) -
+				      ctr_get(&c->trim_dropped);
+		}
+		FUZZ_CHECK(trims_open == 0 && gauge_get(&switch_port_counters(sw, p)->trims) == 0);
 
 		FUZZ_CHECK(h->q_head == h->q_tail);
 		FUZZ_CHECK(switch_pfc_tx(sw, p)->paused == 0 && switch_pfc_rx(sw, p)->paused == 0);

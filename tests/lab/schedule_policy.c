@@ -11,9 +11,9 @@ enum { PFC_LINK_BYTES = 84, LINK_OVERHEAD = 24, TAGS = 8 };
 
 struct text {
 	bool full_speed; // every port at the speed of its wire
-	// For elephants: what else is drawn does not depend on them.
-	struct rng luck;
-	bool elephants;
+	// For elephants, and for trimming: what else is drawn does not depend on them.
+	struct rng luck, cuts;
+	bool elephants, trims;
 	size_t n;
 	char at[16384];
 };
@@ -171,6 +171,17 @@ static void draw_elephants(struct text *t)
 		    PICK(&t->luck, times), pick(&t->luck, 20));
 }
 
+// The trim queue is that of class 6 or 7, which do not trim.
+static void draw_trim(struct text *t)
+{
+	static const unsigned sizes[] = {64, 128, 128, 400, 1000};
+
+	if (t->trims)
+		add(t, " trim: {size: %u, dscp: 48, queue: %u, lengths: %s},",
+		    PICK(&t->cuts, sizes), 6 + pick(&t->cuts, 2),
+		    pick(&t->cuts, 2) ? "exact" : "keep");
+}
+
 static void draw_lossless(struct text *t, const struct schedule_conf *c, struct rng *rng,
 			  unsigned cls)
 {
@@ -197,7 +208,8 @@ static void draw_lossy(struct text *t, const struct schedule_conf *c, struct rng
 	static const char *const queues[] = {"alpha: 1", "alpha: 1/8", "alpha: 1/64, min: 4KB",
 					     "static: 30KB"};
 
-	add(t, "      %u: {egress: {%s}", cls, PICK(rng, queues));
+	add(t, "      %u: {egress: {%s%s}", cls, PICK(rng, queues),
+	    t->trims && cls < 6 && pick(&t->cuts, 3) != 0 ? ", discard: trim" : "");
 	if (pick(rng, 4) == 0)
 		add(t, ", ingress: {static: %uKB}", 4 + pick(rng, 100));
 	draw_wred(t, c, rng, false);
@@ -284,17 +296,20 @@ static void add_stations(struct text *t, const struct schedule_conf *c)
 const char *schedule_policy(const struct schedule_conf *c, struct rng *rng, bool first)
 {
 	static struct text t;
-	struct rng windows = *rng; // as for elephants
+	struct rng windows = *rng; // as for elephants, and the next one
 
 	t.n = 0;
 	t.full_speed = true;
 	t.luck = *rng;
+	t.cuts = *rng;
+	t.trims = pick(&t.cuts, 2);
 	t.elephants = c->elephants && pick(&t.luck, 4) != 0;
 	add(&t, "switch: {name: lab, workers: %u, mac_age: 3600s, mac_move_limit: 0,%s",
 	    c->n_workers, c->flows ? " flows: {max: 64, age: 5ms}," : "");
 	if (pick(&windows, 2))
 		add(&t, " microbursts: {window: %s},", pick(&windows, 2) ? "1ms" : "100us");
 	draw_elephants(&t);
+	draw_trim(&t);
 	add(&t, "\n  buffer: {size: %uKB, cell: %uB%s}}\n", c->buffer_kb, c->cell_bytes,
 	    !c->promise && pick(rng, 3) == 0 ? ", oversubscription: 3" : "");
 	add(&t, "ports:\n");

@@ -48,7 +48,25 @@ static void count(const struct schedule *s)
 	}
 }
 
-static uint64_t elephants, mice;
+static uint64_t elephants, mice, trimmed;
+
+// With everything on and drained no trimmed frame waits.
+static void count_trims(const struct schedule *s)
+{
+	for (unsigned p = 0; p < SCHEDULE_PORTS; p++) {
+		uint64_t n = 0, ended = 0;
+
+		for (unsigned q = 0; q < N_QUEUES; q++) {
+			const struct queue_counters *c = switch_queue_counters(s->b->sw, p, q);
+
+			n += ctr_get(&c->trimmed);
+			ended += ctr_get(&c->trim_sent) + ctr_get(&c->trim_dropped);
+		}
+		assert_int_equal(n, ended);
+		assert_int_equal(gauge_get(&switch_port_counters(s->b->sw, p)->trims), 0);
+		trimmed += n;
+	}
+}
 
 static void count_elephants(const struct schedule *s)
 {
@@ -89,6 +107,7 @@ static void run_schedule(struct schedule_program *p, uint64_t seed)
 	count(&s);
 	schedule_flood_count(&s);
 	count_elephants(&s);
+	count_trims(&s);
 	seen.events += p->n_events;
 	autoecn_destroy(s.ecn);
 	bench_close(s.b);
@@ -100,10 +119,11 @@ static void finish(struct schedule_program *p)
 	print_message("%lu schedules, %lu events, %lu frames, %lu pauses, %lu reloads that move "
 		      "classes; lossless frames lost: %lu without a promise, %lu exempt; "
 		      "%lu of %lu us exempt; %lu copies, %lu frames to unknown addresses refused; "
-		      "%lu elephants, %lu frames of mice\n",
+		      "%lu elephants, %lu frames of mice, %lu frames trimmed\n",
 		      p->to - p->from + 1, seen.events, seen.frames, seen.pauses, seen.changes,
 		      seen.lost_without_promise, seen.lost_exempt, seen.exempt_ns / 1000,
-		      seen.group_ns / 1000, seen.copies, seen.refused, elephants, mice);
+		      seen.group_ns / 1000, seen.copies, seen.refused, elephants, mice,
+		      trimmed);
 	if (p->to - p->from + 1 >= SEEDS)
 		assert_true(seen.exempt_ns * 100 <= seen.group_ns * EXEMPT_PERCENT);
 	if (!p->as_in_the_suite)
@@ -112,7 +132,7 @@ static void finish(struct schedule_program *p)
 	assert_true(seen.lost_without_promise > 100);
 	assert_true(seen.refused > 100 && seen.copies > 1000);
 	assert_true(seen.changes > 200);
-	assert_true(elephants > 100 && mice > 1000);
+	assert_true(elephants > 100 && mice > 1000 && trimmed > 1000);
 	assert_true(seen.thresholds > 30);
 }
 
