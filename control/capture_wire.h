@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { CAPTURE_HAS_QUEUE = 1, CAPTURE_MARKED = 2 }; // flags
+enum { CAPTURE_HAS_QUEUE = 1, CAPTURE_MARKED = 2, CAPTURE_TRIMMED = 4 }; // flags
 enum { CAPTURE_MAX_FILTER = 1000 }; // bytes of a filter's text
 
 struct capture_record {
@@ -20,7 +20,8 @@ struct capture_record {
 	uint32_t queue_bytes;
 	uint8_t port, direction; // index in the policy; enum tap_direction
 	uint8_t cls, queue, flags, reason; // as in struct tap_meta
-	uint8_t spare[6];
+	uint8_t trim_queue; // likewise
+	uint8_t spare[5];
 };
 static_assert(sizeof(struct capture_record) == 32, "no hidden gap");
 

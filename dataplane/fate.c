@@ -12,7 +12,9 @@ static void show(struct worker *w, enum tap_direction direction, const struct po
 	struct tap_meta meta = {.port = p->no, .direction = (uint8_t)direction,
 				.cls = queued ? f->out_cls : f->cls, .queue = f->queue,
 				.has_queue = queued,
-				.marked = f->marked, .reason = (uint8_t)reason};
+				.marked = f->marked, .reason = (uint8_t)reason,
+				.trimmed = f->trimmed,
+				.trim_queue = f->trimmed ? trim_from_queue(f) : 0};
 
 	if (!tap_wants(w->tap, p->no) || f->m == NULL)
 		return;

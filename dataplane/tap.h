@@ -26,6 +26,8 @@ struct tap_meta {
 	uint8_t port, direction; // index in the policy; enum tap_direction
 	uint8_t cls, queue; // CLASS_NONE: none; the queue only if has_queue
 	bool has_queue, marked; // marked: this switch set CE
+	bool trimmed; // here, because queue trim_queue was full
+	uint8_t trim_queue;
 	uint8_t reason; // TAP_DROP: enum drop_reason
 	uint32_t queue_bytes; // has_queue: left in the queue behind this frame
 	uint32_t not_stored; // bytes of the frame beyond those that are in memory (the lab's)

@@ -4,14 +4,6 @@
 #include "dataplane/packet/edit.h"
 #include "dataplane/replica.h"
 
-// frame.trim_from: class and queue that a trimmed frame was for.
-enum { FROM_QUEUE_SHIFT = 4, FROM_CLASS = (1 << FROM_QUEUE_SHIFT) - 1 };
-
-static unsigned from_queue(const struct frame *f)
-{
-	return f->trim_from >> FROM_QUEUE_SHIFT;
-}
-
 // A port that writes its class into tags does so here, too.
 static void edit_tag(const struct policy_port *pp, const struct frame *f, uint8_t *bytes)
 {
@@ -47,7 +39,7 @@ bool trim_cut(struct worker *w, struct port *p, struct frame *f)
 	cells = cells_of(&w->pol->cell, len);
 	f->len = (uint16_t)len;
 	f->cells = (uint16_t)RTE_MIN(f->cells, cells);
-	f->trim_from = (uint8_t)(f->queue << FROM_QUEUE_SHIFT | f->out_cls);
+	f->trim_from = (uint8_t)(f->queue << TRIM_FROM_SHIFT | f->out_cls);
 	f->trimmed = true;
 	f->queue = t->queue;
 	f->out_cls = t->cls;
@@ -61,7 +53,7 @@ void trim_count_sent(struct port *p, const struct frame *frames, unsigned n)
 	for (unsigned i = 0; i < n; i++) {
 		if (!frames[i].trimmed)
 			continue;
-		ctr_inc(&p->queue[from_queue(&frames[i])].c.trim_sent);
+		ctr_inc(&p->queue[trim_from_queue(&frames[i])].c.trim_sent);
 		sent++;
 	}
 	gauge_set(&p->c.trims, gauge_get(&p->c.trims) - sent);
@@ -69,8 +61,8 @@ void trim_count_sent(struct port *p, const struct frame *frames, unsigned n)
 
 void trim_count_dropped(struct port *p, struct frame *f)
 {
-	f->queue = (uint8_t)from_queue(f);
-	f->out_cls = f->trim_from & FROM_CLASS;
+	f->queue = trim_from_queue(f);
+	f->out_cls = f->trim_from & TRIM_FROM_CLASS;
 	ctr_inc(&p->queue[f->queue].c.trim_dropped);
 	gauge_set(&p->c.trims, gauge_get(&p->c.trims) - 1);
 }

@@ -11,6 +11,14 @@
 
 #include "dataplane/switch_impl.h"
 
+// frame.trim_from: class and queue that a trimmed frame was for.
+enum { TRIM_FROM_SHIFT = 4, TRIM_FROM_CLASS = (1 << TRIM_FROM_SHIFT) - 1 };
+
+static inline uint8_t trim_from_queue(const struct frame *f)
+{
+	return (uint8_t)(f->trim_from >> TRIM_FROM_SHIFT);
+}
+
 static inline bool trim_applies(const struct port *p, const struct frame *f)
 {
 	return unlikely(p->pol->trim.queues >> f->queue & 1) && !f->trimmed;

@@ -216,6 +216,8 @@ void capture_comment(char out[CAPTURE_COMMENT_LEN], const struct capture_record 
 		add(out, &at, " queue=%u queue_bytes=%" PRIu32, r->queue, r->queue_bytes);
 	if (r->flags & CAPTURE_MARKED)
 		add(out, &at, " mark=ce");
+	if (r->flags & CAPTURE_TRIMMED)
+		add(out, &at, " trim=%u", r->trim_queue);
 	if (r->direction == TAP_DROP)
 		add(out, &at, " reason=%s",
 		    r->reason < N_DROP_REASONS ? drop_info[r->reason].name : "unknown");

@@ -87,7 +87,9 @@ static inline struct capture_record capture_record_of(const struct tap_record *r
 		.cls = m->cls,
 		.queue = m->queue,
 		.flags = (uint8_t)((m->has_queue ? CAPTURE_HAS_QUEUE : 0) |
-				   (m->marked ? CAPTURE_MARKED : 0)),
+				   (m->marked ? CAPTURE_MARKED : 0) |
+				   (m->trimmed ? CAPTURE_TRIMMED : 0)),
 		.reason = m->reason,
+		.trim_queue = m->trim_queue,
 	};
 }
