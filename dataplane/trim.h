@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packet trimming (packet/trim.h) in the loop: a frame that found no room in its lossy queue is cut
-// and goes to another queue of the same port. It is admitted there as any frame, and trimmed once
-// at most. Called by the worker that owns the port of departure.
+// and goes to another queue of the same port. It is admitted there as any frame. It is trimmed once
+// at most, because the checks of a policy refuse a trim queue that trims. Called by the worker that
+// owns the port of departure.
 //
 // A trimmed frame is no drop: it ends where it leaves, or where its new queue refuses it. All its
 // numbers are those of the queue that it was for, as SAI counts them:
@@ -21,7 +22,7 @@ static inline uint8_t trim_from_queue(const struct frame *f)
 
 static inline bool trim_applies(const struct port *p, const struct frame *f)
 {
-	return unlikely(p->pol->trim.queues >> f->queue & 1) && !f->trimmed;
+	return unlikely(p->pol->trim.queues >> f->queue & 1);
 }
 // Cuts the frame, which trim_applies to, and gives it its new queue, class and cells. Its accounts
 // are the caller's to change. False: it is not trimmed, and nothing was done.

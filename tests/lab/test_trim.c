@@ -665,6 +665,12 @@ static void other_frames_are_dropped(void **state)
 	check(b, OUT, 0, 0, 0, 0);
 	assert_int_equal(dropped(b, OUT, 0, DROP_EGRESS_TAIL), 4);
 	assert_int_equal(b->host[1].n_rx, 2);
+	// The only way of a frame to a group.
+	set_link(b, 1, false);
+	set_link(b, 3, false);
+	give(b, &broadcast, 1);
+	check(b, OUT, 0, 0, 0, 0);
+	assert_int_equal(dropped(b, OUT, 0, DROP_EGRESS_TAIL), 5);
 	bench_close(b);
 }
 
@@ -690,28 +696,6 @@ static void wred_drops_are_drops(void **state)
 	bench_close(b);
 }
 
-// A queue that trims does not trim a trimmed frame again, and needs a reload to be possible at all.
-static void a_frame_is_trimmed_once(void **state)
-{
-	struct setup s = usual, turned = usual;
-	struct bench_frame f = {.to = OUT, .len = BYTES};
-	struct bench *b;
-
-	(void)state;
-	s.classes = "      6: {egress: {static: 256}}\n";
-	turned.trim = "dscp: 0, queue: 6";
-	b = open(&s);
-	congest(b, OUT);
-	bench_tx(b, OUT, 6, false);
-	give(b, &f, 2);
-	check(b, OUT, 0, 2, 0, 1);
-	bench_publish(b, yaml(&turned));
-	bench_tx(b, OUT, 6, true);
-	bench_run(b, MS);
-	check(b, OUT, 0, 2, 1, 1);
-	bench_close(b);
-}
-
 // PCP follows the class where the port writes it.
 static void tags_follow_the_class(void **state)
 {
@@ -722,12 +706,13 @@ static void tags_follow_the_class(void **state)
 		struct setup s = usual;
 		struct bench *b;
 
+		s.trim = "dscp: 48, queue: 5"; // of class 5
 		s.profile = remarks ? "    remark: {pcp: class}\n" : "";
 		b = open(&s);
 		congest(b, OUT);
 		give(b, &f, 1);
 		assert_int_equal(latest(b, OUT)->len, 128);
-		assert_int_equal(latest(b, OUT)->data[14] >> 5, remarks ? 6 : 1);
+		assert_int_equal(latest(b, OUT)->data[14] >> 5, remarks ? 5 : 1);
 		assert_int_equal(latest(b, OUT)->data[19] >> 2, 48);
 		bench_close(b);
 	}
@@ -809,7 +794,6 @@ int main(void)
 		cmocka_unit_test(ecn_of_a_trimmed_frame_stays),
 		cmocka_unit_test(other_frames_are_dropped),
 		cmocka_unit_test(wred_drops_are_drops),
-		cmocka_unit_test(a_frame_is_trimmed_once),
 		cmocka_unit_test(tags_follow_the_class),
 		cmocka_unit_test(the_next_switch_sees_the_lengths),
 		cmocka_unit_test(routed_frames_are_trimmed),

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Packet trimming on live ports: what leaves the switch is judged by tshark and scapy, the counters
-agree with what arrived, settings change under traffic, and weir-host asks for trimmed packets again.
+"""Packet trimming on live ports: tshark and scapy judge the frames that leave the switch, the
+counters agree with the frames that arrived, settings change under traffic, and weir-host asks for
+trimmed packets again.
 
 usage: test_trim.py BUILD_DIR
 """
