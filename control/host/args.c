@@ -399,11 +399,22 @@ static const struct opt rows[] = {
 	 "storm: time in each PAUSE (default 65535)", NUMBER(quanta, COUNT, 0, 65535, 65535)},
 	{"storm-at", 0, "T",
 	 "listener or sender: start a storm after this long: send PAUSE frames of --class beside "
-	 "all else, as --quanta, --every, --for and --no-xon say",
+	 "all else, as the options of a storm say",
 	 NUMBER(storm_at_ns, TIME, 1, HOUR_NS * 24, 0)},
 	{"every", 0, "T",
 	 "storm: between PAUSE frames (default half of what one lasts)",
 	 NUMBER(every_ns, TIME, US_NS, HOUR_NS, 0)},
+	{"storm-rate", 0, "N",
+	 "storm: PAUSE frames a second, in place of --every",
+	 NUMBER(storm_rate, COUNT, 1, 1000000, 0)},
+	{"on", 0, "T",
+	 "storm in turns: pause for this long, end with XON, be silent for --off, and so on",
+	 NUMBER(on_ns, TIME, US_NS, HOUR_NS, 0)},
+	{"off", 0, "T", "storm in turns: silence after each --on",
+	 NUMBER(off_ns, TIME, US_NS, HOUR_NS, 0)},
+	{"then-xon", 0, "T",
+	 "storm: after --for go on with XON for this long, at the same pace",
+	 NUMBER(then_xon_ns, TIME, US_NS, HOUR_NS, 0)},
 	{"for", 0, "T",
 	 "storm: its length (default until SIGTERM)", NUMBER(for_ns, TIME, US_NS, HOUR_NS * 24, 0)},
 	{"no-xon", 0, NULL, "storm: end without XON", AT(no_xon)},
@@ -466,6 +477,23 @@ static bool check_role(struct host_args *a)
 	return true;
 }
 
+static bool check_storm(const struct host_args *a)
+{
+	if (a->storm_rate != 0 && a->every_ns != 0)
+		return bad("--storm-rate and --every say the same thing: give one of them");
+	if ((a->on_ns != 0) != (a->off_ns != 0))
+		return bad("--on and --off go together, for example --on 20ms --off 80ms");
+	if (a->then_xon_ns != 0 && (a->for_ns == 0 || a->quanta == 0 || a->no_xon))
+		return bad("--then-xon needs a storm of PAUSE that ends (--for), and no --no-xon");
+	if (a->storm || a->storm_at_ns != 0)
+		return true;
+	if (a->storm_rate != 0 || a->every_ns != 0 || a->for_ns != 0 || a->on_ns != 0 ||
+	    a->then_xon_ns != 0 || a->no_xon)
+		return bad("--storm-rate, --every, --for, --on, --off, --then-xon and --no-xon "
+			   "are of a storm: they go with --storm or --storm-at");
+	return true;
+}
+
 static int64_t model(const struct host_args *a, int64_t real_ns)
 {
 	return (int64_t)model_span_ns((uint32_t)a->time_scale, (uint64_t)real_ns);
@@ -475,7 +503,7 @@ static bool check(struct host_args *a)
 {
 	if (a->help || a->version)
 		return true;
-	if (!check_role(a))
+	if (!check_role(a) || !check_storm(a))
 		return false;
 	if (cm_mtu_code((uint16_t)a->mtu) == 0)
 		return bad("--mtu: %" PRId64 " is none of 256, 512, 1024, 2048, 4096", a->mtu);
@@ -529,7 +557,7 @@ const char host_summary[] = "a RoCEv2 endpoint that obeys PFC";
 const char host_usage[] =
 	"weir-host --device xdp:eA --ip 10.0.0.1 --listen\n"
 	"weir-host --device xdp:eB --ip 10.0.0.2 --to 10.0.0.1 --qps 4 --time 10s\n"
-	"weir-host --device xdp:eA --storm --class 3 --for 1s\n"
+	"weir-host --device xdp:eA --storm --class 3 --storm-rate 1000 --for 1s --json\n"
 	"weir-host --device xdp:eA --ip 10.0.0.1 --inof target\n"
 	"weir-host --device xdp:eB --ip 10.0.0.2 --inof initiator --time 10s\n";
 const char host_exit[] = "0 done, 1 failed or not everything completed, 2 misused";

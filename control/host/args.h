@@ -30,13 +30,14 @@ struct host_args {
 	uint8_t n_dscps; // 0: 8 * class each
 	uint8_t dscps[HOST_MAX_CLASSES];
 	uint64_t trimmed_dscps; // bitmap
-	int64_t time_scale, qps, count, seed, mtu, depth, window, quanta, rx_ring; // counts
+	int64_t time_scale, qps, count, seed, mtu, depth, window, quanta, rx_ring, storm_rate; // counts
 	int64_t size; // bytes
 	int64_t rate, speed; // bits per second; rate 0: line, speed 0: the link's
 	// Nanoseconds of model time (control/model_time.h), also where real time was given. 0: not
 	// given.
 	int64_t time_ns, rto_ns, retry_ns, interval_ns, every_ns, for_ns, drain_ns, burst_ns,
-		post_every_ns, storm_at_ns, register_ns, keep_alive_ns;
+		post_every_ns, storm_at_ns, on_ns, off_ns, then_xon_ns, register_ns,
+		keep_alive_ns;
 	struct cc_config cc;
 	uint8_t n_cc_sets;
 	const char *cc_sets[HOST_MAX_CC_SETS]; // as given, until all of the line is read

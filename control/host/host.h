@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "control/host/args.h"
+#include "control/host/storm_tally.h"
 #include "drivers/live.h"
 #include "drivers/nic/nic.h"
 
@@ -24,6 +25,15 @@ struct host_flow {
 
 struct host_inof;
 
+// The storm of --storm or --storm-at.
+struct host_storm {
+	bool on;
+	bool xon_left; // the XON of --then-xon are to follow
+	uint64_t frames; // PFC frames of the first class that are in the tally
+	struct storm_params plan;
+	struct storm_tally tally;
+};
+
 struct host {
 	const struct host_args *args;
 	struct live_port port;
@@ -33,6 +43,7 @@ struct host {
 	uint32_t n_flows;
 	struct host_flow flows[NIC_MAX_QPS];
 	struct host_inof *inof; // NULL: off
+	struct host_storm storm;
 	uint64_t real_start_ns; // the system's clock when ours began
 	char error[HOST_TEXT]; // what went wrong, "" when nothing did
 	// Progress lines show what was added since the one before.

@@ -8,6 +8,7 @@
 
 #include "control/config/terminal.h"
 #include "control/host/inof.h"
+#include "control/host/storm.h"
 #include "control/standard_fds.h"
 #include "control/stop.h"
 #include "dataplane/units.h"
@@ -88,7 +89,6 @@ static int make_nic(struct host *h, struct rte_mempool *pool)
 	const struct host_args *a = h->args;
 	struct nic_config c;
 
-	h->speed_bps = speed_of(h);
 	nic_config_default(&c);
 	c.ops = h->port.ops;
 	c.drv = h->port.drv;
@@ -135,6 +135,12 @@ static int with_port(struct host *h)
 	wrong = cc_config_wrong(&h->args->cc, speed_of(h));
 	if (wrong != NULL) {
 		fprintf(stderr, "weir-host: --cc %s; see --cc-set and --speed\n", wrong);
+		goto out_port;
+	}
+	h->speed_bps = speed_of(h);
+	wrong = host_storm_wrong(h);
+	if (wrong != NULL) {
+		say(wrong);
 		goto out_port;
 	}
 	if (make_nic(h, pool) != 0) {

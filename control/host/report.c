@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/host/inof.h"
+#include "control/host/storm.h"
 
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -274,6 +275,7 @@ static void report_json(const struct view *v, FILE *out)
 	add_flows(list_in(o, "flows"), v);
 	if (v->h->inof != NULL)
 		add_inof(o, v->h);
+	host_storm_json(v->h, o);
 	json_object_object_add(o, "error", v->h->error[0] != '\0'
 						   ? json_object_new_string(v->h->error)
 						   : NULL);
@@ -378,6 +380,7 @@ static void report_table(const struct view *v, FILE *out)
 				number_of(&v->s, &numbers[i]));
 	if (v->h->inof != NULL)
 		table_inof(v->h, out);
+	host_storm_table(v->h, out);
 	fprintf(out, "%-28s %12" PRIu64 "\n", "frames the port missed", v->drv.rx_missed);
 	if (v->drv.tx_errors != 0)
 		fprintf(out, "%-28s %12" PRIu64 "\n", "frames the port did not send",

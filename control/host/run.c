@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "control/host/inof.h"
+#include "control/host/storm.h"
 #include "control/model_time.h"
 #include "control/stop.h"
 #include "dataplane/units.h"
@@ -47,6 +48,8 @@ static bool drive(struct host *h, uint64_t limit_ns, bool (*done)(const struct h
 	for (;;) {
 		uint64_t t = host_now(h), wake = nic_step(h->nic, t);
 
+		if (h->storm.on)
+			host_storm_look(h, t);
 		if (t >= look_ns) {
 			look_ns = t + model_span_ns(scale(h), LOOK_NS);
 			if (h->inof != NULL)
@@ -108,13 +111,6 @@ static bool closed(const struct host *h)
 		if (nic_flow_status(h->nic, h->flows[i].id).state == NIC_FLOW_UP)
 			return false;
 	return true;
-}
-
-static bool storm_over(const struct host *h)
-{
-	if (stop_requests() != 0)
-		nic_storm_stop(h->nic, host_now(h));
-	return nic_storm_over(h->nic);
 }
 
 static const char *reject_text(uint16_t reason)
@@ -238,36 +234,11 @@ static void report_unfinished(struct host *h)
 		 missing, n, first);
 }
 
-// The storm of --class, --quanta, --every, --for and --no-xon.
-static struct storm_params storm_of(const struct host *h, uint64_t start_ns)
-{
-	const struct host_args *a = h->args;
-	uint64_t half_life_ns = pfc_quanta_ns(h->speed_bps, (uint16_t)a->quanta) / 2;
-	struct storm_params p = {
-		.quanta = (uint16_t)a->quanta,
-		.start_ns = start_ns,
-		.every_ns = a->every_ns != 0 ? (uint64_t)a->every_ns : half_life_ns,
-		.for_ns = a->for_ns != 0 ? (uint64_t)a->for_ns : UINT64_MAX,
-		.silent_end = a->no_xon,
-	};
-
-	// A storm of XON has no lifetime to go by.
-	if (p.every_ns == 0)
-		p.every_ns = model_span_ns(scale(h), LOOK_NS);
-	for (unsigned i = 0; i < a->n_classes; i++)
-		p.classes |= (uint8_t)(1u << a->classes[i]);
-	return p;
-}
-
 // Starts the storm of --storm-at: a listener or a sender goes on with its work.
 static void storm_later(struct host *h)
 {
-	struct storm_params p;
-
-	if (h->args->storm_at_ns == 0)
-		return;
-	p = storm_of(h, host_now(h) + (uint64_t)h->args->storm_at_ns);
-	nic_storm_start(h->nic, &p);
+	if (h->args->storm_at_ns != 0)
+		host_storm_start(h, host_now(h) + (uint64_t)h->args->storm_at_ns);
 }
 
 static int close_all(struct host *h, int rc)
@@ -333,7 +304,6 @@ static int run_sender(struct host *h)
 int host_run(struct host *h)
 {
 	const struct host_args *a = h->args;
-	struct storm_params p;
 
 	h->real_start_ns = monotonic_ns();
 	h->interval_at_ns = host_now(h) + (uint64_t)a->interval_ns;
@@ -343,9 +313,8 @@ int host_run(struct host *h)
 		return run_sender(h);
 	h->start_ns = host_now(h);
 	if (a->role == HOST_STORM) {
-		p = storm_of(h, h->start_ns);
-		nic_storm_start(h->nic, &p);
-		drive(h, UINT64_MAX, storm_over);
+		host_storm_start(h, h->start_ns);
+		drive(h, UINT64_MAX, host_storm_over);
 	} else {
 		storm_later(h);
 		drive(h, a->time_ns != 0 ? h->start_ns + (uint64_t)a->time_ns : UINT64_MAX,
