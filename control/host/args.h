@@ -30,7 +30,8 @@ struct host_args {
 	uint8_t n_dscps; // 0: 8 * class each
 	uint8_t dscps[HOST_MAX_CLASSES];
 	uint64_t trimmed_dscps; // bitmap
-	int64_t time_scale, qps, count, seed, mtu, depth, window, quanta, rx_ring, storm_rate; // counts
+	int64_t time_scale, qps, count, seed, mtu, depth, window, quanta, rx_ring,
+		storm_rate; // counts
 	int64_t size; // bytes
 	int64_t rate, speed; // bits per second; rate 0: line, speed 0: the link's
 	// Nanoseconds of model time (control/model_time.h), also where real time was given. 0: not
