@@ -189,8 +189,7 @@ void host_storm_table(const struct host *h, FILE *out)
 		t->pauses, us(t->last_ns - t->first_ns) / 1e6, frame_rate(t), us(t->lifetime_ns),
 		t->xons);
 	if (t->holes == 0)
-		fprintf(out, "longest gap %.1f us: no hole, the peer was paused all the time\n",
-			us(t->gap_max_ns));
+		fprintf(out, "longest gap %.1f us: no hole, no PAUSE ran out\n", us(t->gap_max_ns));
 	else
 		fprintf(out,
 			"longest gap %.1f us: %" PRIu64 " holes; the peer may have been unpaused "
