@@ -696,6 +696,35 @@ static void wred_drops_are_drops(void **state)
 	bench_close(b);
 }
 
+// Frames that leave in another class than they arrived in, as the first frames of a flow do here,
+// are trimmed as frames of that class. Their account is that of their arrival.
+static void the_class_of_departure_decides(void **state)
+{
+	static const struct router_packet k = {V4, .proto = IP_PROTO_TCP};
+	struct setup s = usual;
+	uint8_t frame[FRAME_MAX];
+	struct bench *b;
+
+	(void)state;
+	s.trim = "dscp: 48}\n  elephants: {rate: 1G, mice_packets: 4";
+	s.discard = "drop}, mice: {class: 1";
+	s.classes = "      1: {egress: {static: 3072, discard: trim}}\n"; // two frames
+	b = open(&s);
+	bench_tx(b, OUT, 0, false);
+	bench_tx(b, OUT, 1, false);
+	for (unsigned i = 0; i < 20; i++)
+		send_packet(b, &k, frame);
+	check(b, OUT, 1, 2, 2, 0); // the third and the fourth
+	check(b, OUT, 0, 0, 0, 0);
+	assert_true(dropped(b, OUT, 0, DROP_EGRESS_TAIL) > 0);
+	assert_int_equal(ctr_get(&switch_pg_counters(b->sw, 0, 0)->rx_packets), 20);
+	end_congestion(b, OUT);
+	bench_tx(b, OUT, 1, true);
+	bench_run(b, MS);
+	assert_int_equal(charged(b, 0), 0);
+	bench_close(b);
+}
+
 // PCP follows the class where the port writes it.
 static void tags_follow_the_class(void **state)
 {
@@ -794,6 +823,7 @@ int main(void)
 		cmocka_unit_test(ecn_of_a_trimmed_frame_stays),
 		cmocka_unit_test(other_frames_are_dropped),
 		cmocka_unit_test(wred_drops_are_drops),
+		cmocka_unit_test(the_class_of_departure_decides),
 		cmocka_unit_test(tags_follow_the_class),
 		cmocka_unit_test(the_next_switch_sees_the_lengths),
 		cmocka_unit_test(routed_frames_are_trimmed),
