@@ -95,6 +95,18 @@ static const struct command commands[] = {
 	 "With --sonic it prints the numbers of SONiC's QoS tests, as their file\n"
 	 "qos_params.yaml. Needs no daemon and opens no device.\n",
 	 .page = "configuration.md"},
+	{"import", cmd_import, 2, ANY,
+	 "import sonic FILE... [--ports PORT=DEVICE,...] [--pg-lookup FILE] [--partial] "
+	 "[--output FILE]",
+	 "Makes a policy of a SONiC configuration (config_db.json). Several files are taken\n"
+	 "together. Prints what has no effect here and what was assumed. What a policy\n"
+	 "cannot say is refused, all of it in one pass, exit 2; with --partial it is left\n"
+	 "out. Needs no daemon.\n",
+	 .page = "sonic.md"},
+	{"export", cmd_export, 2, 2, "export sonic FILE [--output FILE]",
+	 "Makes a SONiC configuration of a policy file: the tables that `import sonic` reads.\n"
+	 "Needs no daemon.\n",
+	 .page = "sonic.md"},
 	{"diff", cmd_diff, 1, 1, "diff FILE [--wide] [--json]",
 	 "Compares the policy that runs with a policy file: prints each key that differs,\n"
 	 "with both values. It does not change the switch.\n",
@@ -252,6 +264,16 @@ static const struct opt options[] = {
 	{"until-drop", 0, NULL,
 	 "capture: ends at the first frame lost to a full buffer", AT(capture.until_drop)},
 	{"snaplen", 0, "BYTES", "capture: bytes of each frame (default: all)", AT(capture.snaplen)},
+	{"output", 'o', "FILE", "import, export: write to FILE (default: standard output)",
+	 AT(output)},
+	{"ports", 0, "PORT=DEVICE,...",
+	 "import: the ports to take, with their devices (default: all, each with the interface of "
+	 "its own name)",
+	 AT(ports)},
+	{"pg-lookup", 0, "FILE",
+	 "import: pg_profile_lookup.ini of the platform, for lossless groups without a profile",
+	 AT(pg_lookup)},
+	{"partial", 0, NULL, "import: leave out what a policy cannot say", AT(partial)},
 	{"help", 'h', NULL, "after a command: about that command", AT(help)},
 	{"version", 'V', NULL, "the version", AT(version), .last = true},
 };

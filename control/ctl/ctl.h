@@ -40,13 +40,15 @@ struct ctl {
 	// events: how many
 	unsigned count;
 	struct capture_words capture;
+	const char *output, *ports, *pg_lookup; // import, export; NULL: not given
+	bool partial; // import
 };
 
 typedef int ctl_fn(const struct ctl *c, int argc, char **argv);
 
 ctl_fn cmd_show, cmd_watch, cmd_check, cmd_plan, cmd_set, cmd_clear, cmd_quiesce, cmd_request,
 	cmd_reload, cmd_rollback, cmd_capture, cmd_metrics, cmd_watchdog, cmd_flow, cmd_diff,
-	cmd_inof, cmd_support, cmd_completion;
+	cmd_inof, cmd_support, cmd_completion, cmd_import, cmd_export;
 
 // `usage` is one line per form, and the grammar of completion (control/opts.h).
 struct command {

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/sonic/kept.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/sonic/model.h"
+
+static const char keep_word[] = "#sonic keep ", name_word[] = "#sonic name ";
+static const char all_ports[] = "@*";
+
+// ---- text of a line: blanks, control characters and the signs of the line as %XX
+
+static bool is_plain(unsigned char c)
+{
+	return c > ' ' && c < 0x7f && c != '%' && c != '=' && c != '@';
+}
+
+static void put_escaped(FILE *out, const char *text)
+{
+	for (; *text != '\0'; text++)
+		if (is_plain((unsigned char)*text))
+			fputc(*text, out);
+		else
+			fprintf(out, "%%%02x", (unsigned char)*text);
+}
+
+static int digit(char c)
+{
+	return isdigit((unsigned char)c) ? c - '0' : (c | 0x20) - 'a' + 10;
+}
+
+static const char *unescaped(struct arena *a, const char *text, size_t len)
+{
+	char *copy = arena_text(a, text, len), *to = copy;
+
+	for (size_t i = 0; i < len; i++) {
+		bool code = text[i] == '%' && i + 2 < len &&
+			    isxdigit((unsigned char)text[i + 1]) &&
+			    isxdigit((unsigned char)text[i + 2]);
+
+		*to++ = code ? (char)(digit(text[i + 1]) * 16 + digit(text[i + 2])) : text[i];
+		i += code ? 2 : 0;
+	}
+	*to = '\0';
+	return copy;
+}
+
+// ---- writing
+
+// The rows of one key with one state.
+struct entry {
+	const char *table, *rest, *text; // rest: of the key behind the port; the key if no port
+	int port; // -1: none
+	bool name;
+};
+
+static int entry_order(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+	int order = x->name - y->name;
+
+	if (order == 0)
+		order = strcmp(x->table, y->table);
+	if (order == 0)
+		order = strverscmp(x->rest, y->rest);
+	if (order == 0)
+		order = strcmp(x->text, y->text);
+	return order != 0 ? order : x->port - y->port;
+}
+
+static int port_of(const struct sonic_model *m, const struct sonic_row *row, size_t len)
+{
+	for (unsigned i = 0; sonic_key_has_port(row->table) && i < m->n_ports; i++)
+		if (strlen(m->ports[i].name) == len &&
+		    memcmp(m->ports[i].name, row->key, len) == 0)
+			return (int)i;
+	return -1;
+}
+
+static const char *fields_text(struct arena *a, const struct sonic_row *rows, const uint8_t *state,
+			       unsigned n, enum sonic_row_state wanted)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = allocated(open_memstream(&text, &len));
+	const char *copy;
+
+	for (unsigned i = 0; i < n; i++)
+		if ((state == NULL ? ROW_KEPT : state[i]) == wanted) {
+			fputc(' ', out);
+			put_escaped(out, rows[i].field);
+			fputc('=', out);
+			put_escaped(out, rows[i].value);
+		}
+	fclose(out);
+	copy = arena_text(a, text, len);
+	free(text);
+	return copy;
+}
+
+static unsigned add_entries(struct arena *a, const struct sonic_model *m,
+			    const struct sonic_config *c, const uint8_t *state, struct entry *out)
+{
+	unsigned n = 0, last;
+
+	for (unsigned i = 0; i < c->n; i = last) {
+		const struct sonic_row *row = &c->rows[i];
+		const char *bar = strchr(row->key, '|');
+		size_t len = bar != NULL ? (size_t)(bar - row->key) : strlen(row->key);
+		int port = port_of(m, row, len);
+
+		for (last = i + 1; last < c->n && strcmp(c->rows[last].table, row->table) == 0 &&
+				   strcmp(c->rows[last].key, row->key) == 0;)
+			last++;
+		for (enum sonic_row_state s = ROW_KEPT; s <= ROW_NAMED; s++) {
+			const char *text =
+				fields_text(a, row, state == NULL ? NULL : state + i, last - i, s);
+
+			if (*text != '\0')
+				out[n++] = (struct entry){row->table,
+							  port < 0 ? row->key : row->key + len,
+							  text, port, s == ROW_NAMED};
+		}
+	}
+	return n;
+}
+
+// "@*", "@PROFILE" where all of its ports are there, else names.
+static void put_ports(const struct sonic_model *m, const struct entry *e, unsigned n, FILE *out)
+{
+	unsigned *count = allocated(calloc(m->n_profiles + 1, sizeof(*count)));
+	const char *comma = "";
+
+	for (unsigned i = 0; i < n; i++)
+		count[m->ports[e[i].port].profile]++;
+	if (n == m->n_ports)
+		fputs(all_ports, out);
+	for (unsigned i = 0; n < m->n_ports && i < m->n_profiles; i++)
+		if (count[i] == m->profiles[i].n_ports) {
+			fprintf(out, "%s@%s", comma, m->profiles[i].name);
+			comma = ",";
+		}
+	for (unsigned i = 0; n < m->n_ports && i < n; i++) {
+		const struct sonic_port *p = &m->ports[e[i].port];
+
+		if (count[p->profile] == m->profiles[p->profile].n_ports)
+			continue;
+		fprintf(out, "%s%s", comma, p->name);
+		comma = ",";
+	}
+	free(count);
+}
+
+static bool same_entry(const struct entry *a, const struct entry *b)
+{
+	return a->name == b->name && a->port >= 0 && b->port >= 0 &&
+	       strcmp(a->table, b->table) == 0 && strcmp(a->rest, b->rest) == 0 &&
+	       strcmp(a->text, b->text) == 0;
+}
+
+void kept_write(const struct import *im, FILE *out)
+{
+	struct arena a = {0};
+	struct sonic_config marks = im->marks;
+	struct entry *list;
+	unsigned n, last;
+
+	sonic_sort(&marks);
+	list = allocated(calloc(2 * (im->c.n + marks.n) + 1, sizeof(*list)));
+	n = add_entries(&a, &im->m, &im->c, im->state, list);
+	n += add_entries(&a, &im->m, &marks, NULL, list + n);
+	qsort(list, n, sizeof(*list), entry_order);
+	if (n > 0)
+		fputs("\n# For `weirctl export sonic`: names, and values that have no effect here. "
+		      "@P: the ports of\n# profile P.\n",
+		      out);
+	for (unsigned i = 0; i < n; i = last) {
+		const struct entry *e = &list[i];
+
+		for (last = i + 1; last < n && same_entry(e, &list[last]);)
+			last++;
+		fprintf(out, "%s%s|", e->name ? name_word : keep_word, e->table);
+		if (e->port >= 0)
+			put_ports(&im->m, e, last - i, out);
+		put_escaped(out, e->rest);
+		fprintf(out, "%s\n", e->text);
+	}
+	free(list);
+	arena_fini(&a);
+}
