@@ -10,7 +10,7 @@
 
 #include "control/config/terminal.h"
 
-enum { JSON_DEPTH = 8, KEYS_SHOWN = 3, LINE_LEN = 1024, FIRST_ROOM = 64 };
+enum { JSON_DEPTH = 8, KEYS_SHOWN = 3, LINE_LEN = 1024, FIRST_ROOM = 64, MOST_MESSAGES = 4096 };
 
 static void *grown(void *list, unsigned n, unsigned *room, size_t size)
 {
@@ -138,29 +138,6 @@ const char *sonic_get(const struct sonic_config *c, const char *table, const cha
 
 // ---- messages
 
-void sonic_say(struct sonic_report *r, enum sonic_level level, const char *table, const char *key,
-	       const char *field, const char *fmt, ...)
-{
-	char text[LINE_LEN];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	r->messages = grown(r->messages, r->n, &r->room, sizeof(*r->messages));
-	r->messages[r->n++] = (struct sonic_message){
-		level, copied(&r->arena, table), copied(&r->arena, key), copied(&r->arena, field),
-		copied(&r->arena, text)};
-	r->n_errors += level == SONIC_ERROR;
-}
-
-void sonic_report_fini(struct sonic_report *r)
-{
-	free(r->messages);
-	arena_fini(&r->arena);
-	*r = (struct sonic_report){0};
-}
-
 static bool same(const char *a, const char *b)
 {
 	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
@@ -170,6 +147,35 @@ static bool same_but_key(const struct sonic_message *a, const struct sonic_messa
 {
 	return a->level == b->level && same(a->table, b->table) && same(a->field, b->field) &&
 	       same(a->text, b->text);
+}
+
+void sonic_say(struct sonic_report *r, enum sonic_level level, const char *table, const char *key,
+	       const char *field, const char *fmt, ...)
+{
+	char text[LINE_LEN];
+	const struct sonic_message m = {level, table, key, field, text};
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	r->n_errors += level == SONIC_ERROR;
+	for (unsigned i = r->n; i-- > 0;)
+		if (same_but_key(&r->messages[i], &m) && same(r->messages[i].key, key))
+			return;
+	if (r->n == MOST_MESSAGES)
+		return;
+	r->messages = grown(r->messages, r->n, &r->room, sizeof(*r->messages));
+	r->messages[r->n++] = (struct sonic_message){
+		level, copied(&r->arena, table), copied(&r->arena, key), copied(&r->arena, field),
+		copied(&r->arena, text)};
+}
+
+void sonic_report_fini(struct sonic_report *r)
+{
+	free(r->messages);
+	arena_fini(&r->arena);
+	*r = (struct sonic_report){0};
 }
 
 static void print_message(const struct sonic_report *r, unsigned first, FILE *out)

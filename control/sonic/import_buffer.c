@@ -6,6 +6,9 @@
 // because SONiC's pool is what the groups share, and Weir's buffer is the whole memory. A group's
 // `size` of SONiC is its min. Without a shared headroom pool (`xoff` of the pool) it also includes
 // the group's xoff.
+//
+// SONiC's xon counts all memory of the group, and Weir's xon the shared use alone, which begins
+// when min is full: xon - min. xon_offset is the same in both: it counts from the limit.
 #include <string.h>
 
 #include "control/sonic/model.h"
@@ -101,6 +104,12 @@ static void auto_group(struct import *im, struct sonic_pg *g, const char *name)
 		g->limit.kind = LIMIT_ALPHA;
 }
 
+static void set_xon(struct sonic_pg *g, int64_t xon)
+{
+	g->has_xon = true;
+	g->xon = xon > g->min ? xon - g->min : 0;
+}
+
 static void lookup_group(const struct pg_lookup_row *row, bool pool, struct sonic_pg *g)
 {
 	bool inside = !pool && row->size >= row->xoff;
@@ -110,12 +119,11 @@ static void lookup_group(const struct pg_lookup_row *row, bool pool, struct soni
 		.lossless = true,
 		.min = (int64_t)(inside ? row->size - row->xoff : row->size),
 		.xoff = (int64_t)row->xoff,
-		.xon = (int64_t)row->xon,
-		.has_xon = true,
 		.xon_offset = (int64_t)row->xon_offset,
 		.has_xon_offset = row->has_xon_offset,
 		.limit = {LIMIT_ALPHA, row->threshold},
 	};
+	set_xon(g, (int64_t)row->xon);
 }
 
 // A lossless group without a profile: SONiC makes one by speed and cable.
@@ -143,9 +151,9 @@ static void made_group(struct import *im, const struct sonic_port *p, struct son
 			  "the switch computes headroom: auto");
 }
 
-static void read_group(struct import *im, const char *name, struct sonic_pg *g)
+static void read_group(struct import *im, const char *key, const char *name, struct sonic_pg *g)
 {
-	int64_t size = 0, xoff = 0, type = 0;
+	int64_t size = 0, xoff = 0, xon, type = 0;
 
 	peek(im, SONIC_PROFILE_HEADROOM, name, &type);
 	if (type != 0) {
@@ -160,10 +168,21 @@ static void read_group(struct import *im, const char *name, struct sonic_pg *g)
 		return;
 	take(im, SONIC_PROFILE_XOFF, name, &g->xoff);
 	g->lossless = true;
-	g->has_xon = take(im, SONIC_PROFILE_XON, name, &g->xon);
 	g->has_xon_offset = take(im, SONIC_PROFILE_XON_OFFSET, name, &g->xon_offset);
 	if (!has_headroom_pool(im) && size >= xoff)
 		g->min = size - xoff;
+	else if (!has_headroom_pool(im))
+		sonic_set(&im->marks, SONIC_MARKS, key, MARK_SIZE, "apart");
+	if (!take(im, SONIC_PROFILE_XON, name, &xon))
+		return;
+	set_xon(g, xon);
+	if (xon >= g->min)
+		return;
+	sonic_say(im->r, SONIC_WARNING, sonic_fields[SONIC_PROFILE_XON].table, name,
+		  sonic_fields[SONIC_PROFILE_XON].field,
+		  "is below the min of the group: XON comes when the group is down to min");
+	sonic_set(&im->marks, SONIC_MARKS, key, MARK_XON,
+		  find_row(im, SONIC_PROFILE_XON, name, NULL)->value);
 }
 
 void import_group(struct import *im, struct sonic_port *p, unsigned pg, bool pfc)
@@ -181,6 +200,8 @@ void import_group(struct import *im, struct sonic_port *p, unsigned pg, bool pfc
 			mark(im, row, ROW_NAMED);
 		if (pfc || (row != NULL && far))
 			made_group(im, p, g);
+		if (g->lossless && row == NULL)
+			sonic_set(&im->marks, SONIC_MARKS, key, MARK_GROUP, "made");
 		return;
 	}
 	if (!used)
@@ -196,7 +217,7 @@ void import_group(struct import *im, struct sonic_port *p, unsigned pg, bool pfc
 	}
 	mark(im, row, ROW_NAMED);
 	p->names.pg[pg] = row->value;
-	read_group(im, row->value, g);
+	read_group(im, key, row->value, g);
 	if (pfc && !g->lossless)
 		refuse(im, SONIC_PG_PROFILE, key, NULL,
 		       "pfc_enable names the priority, and its profile has no xoff");
@@ -285,8 +306,8 @@ static void apply_constants(struct import *im)
 			any |= g->is_auto;
 			if (!g->is_auto || im->m.headroom.xon < 0)
 				continue;
-			g->has_xon = true;
-			g->min = g->xon = im->m.headroom.xon;
+			g->min = im->m.headroom.xon;
+			set_xon(g, im->m.headroom.xon);
 		}
 	if (any && im->m.dynamic && only_key(im, SONIC_ASIC_CELL) == NULL)
 		sonic_say(im->r, SONIC_WARNING, sonic_fields[SONIC_ASIC_CELL].table, NULL, NULL,
@@ -352,8 +373,8 @@ static void refuse_other_pools(struct import *im)
 		if (!ok && strcmp(row->field, sonic_fields[SONIC_POOL_SIZE].field) == 0 &&
 		    !is_empty_pool(im, row->key))
 			refuse(im, SONIC_POOL_SIZE, row->key, NULL,
-			       "there is one ingress pool and one lossy egress pool, with the names "
-			       "that SONiC gives them");
+			       "there is one ingress pool and one lossy egress pool, with "
+			       "SONiC's names");
 		if (strcmp(row->key, INGRESS_POOL) != 0 && peek(im, SONIC_POOL_XOFF, row->key, &n))
 			refuse(im, SONIC_POOL_XOFF, row->key, NULL,
 			       "only " INGRESS_POOL " has a headroom pool");
@@ -376,14 +397,8 @@ static void read_egress_lossy(struct import *im, int64_t ingress)
 
 static void set_model(struct import *im)
 {
-	const char *model = "explicit";
-
-	if (im->m.dynamic)
-		model = "dynamic";
-	else if (!sonic_has_table(&im->c, sonic_fields[SONIC_PG_PROFILE].table) ||
-		 only_key(im, SONIC_POOL_SIZE) != NULL)
-		model = "lookup";
-	sonic_set(&im->marks, SONIC_MARKS, MARK_BUFFER, MARK_MODEL, model);
+	sonic_set(&im->marks, SONIC_MARKS, MARK_BUFFER, MARK_MODEL,
+		  im->m.dynamic ? "dynamic" : "traditional");
 	if (im->m.sizes_given)
 		sonic_set(&im->marks, SONIC_MARKS, MARK_BUFFER, MARK_SIZES, "given");
 }
@@ -404,7 +419,7 @@ void import_buffer(struct import *im)
 	m->sizes_given = m->dynamic && sized;
 	if (has_headroom_pool(im))
 		take(im, SONIC_POOL_XOFF, INGRESS_POOL, &m->headroom_pool);
-	if (key != NULL && peek(im, SONIC_DEFAULT_RATIO, key, &ratio) && ratio > 0)
+	if (key != NULL && peek(im, SONIC_DEFAULT_RATIO, key, &ratio) && ratio > 1)
 		take(im, SONIC_DEFAULT_RATIO, key, &m->oversubscription);
 	if (sized)
 		m->size = size + reserved(im, m->headroom_pool);

@@ -465,9 +465,8 @@ void import_yaml(struct import *im, FILE *out)
 	const struct sonic_model *m = &im->m;
 
 	fputs("# SPDX-License-Identifier: Apache-2.0\n"
-	      "# Made of a SONiC configuration by `weirctl import sonic`. Comments name the objects "
-	      "that\n"
-	      "# the values came from. `weirctl export sonic` makes a configuration of it again.\n",
+	      "# Made of a SONiC configuration by `weirctl import sonic`. Comments name the\n"
+	      "# objects that the values came from. `weirctl export sonic` is the way back.\n",
 	      out);
 	write_switch(m, out);
 	write_ports(im, out);

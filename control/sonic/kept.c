@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/config/model.h"
 #include "control/sonic/model.h"
 
+// Both have one length.
 static const char keep_word[] = "#sonic keep ", name_word[] = "#sonic name ";
 static const char all_ports[] = "@*";
 
@@ -17,10 +19,11 @@ static bool is_plain(unsigned char c)
 	return c > ' ' && c < 0x7f && c != '%' && c != '=' && c != '@';
 }
 
-static void put_escaped(FILE *out, const char *text)
+// A comma of a key is between ports.
+static void put_escaped(FILE *out, const char *text, bool key)
 {
 	for (; *text != '\0'; text++)
-		if (is_plain((unsigned char)*text))
+		if (is_plain((unsigned char)*text) && !(key && *text == ','))
 			fputc(*text, out);
 		else
 			fprintf(out, "%%%02x", (unsigned char)*text);
@@ -90,9 +93,9 @@ static const char *fields_text(struct arena *a, const struct sonic_row *rows, co
 	for (unsigned i = 0; i < n; i++)
 		if ((state == NULL ? ROW_KEPT : state[i]) == wanted) {
 			fputc(' ', out);
-			put_escaped(out, rows[i].field);
+			put_escaped(out, rows[i].field, false);
 			fputc('=', out);
-			put_escaped(out, rows[i].value);
+			put_escaped(out, rows[i].value, false);
 		}
 	fclose(out);
 	copy = arena_text(a, text, len);
@@ -184,9 +187,97 @@ void kept_write(const struct import *im, FILE *out)
 		fprintf(out, "%s%s|", e->name ? name_word : keep_word, e->table);
 		if (e->port >= 0)
 			put_ports(&im->m, e, last - i, out);
-		put_escaped(out, e->rest);
+		put_escaped(out, e->rest, true);
 		fprintf(out, "%s\n", e->text);
 	}
 	free(list);
 	arena_fini(&a);
+}
+
+// ---- reading
+
+// Adds a key of a line, its ports expanded, with one field.
+static void add_row(const struct config *c, struct sonic_config *to, struct sonic_row row)
+{
+	const char *bar = strchr(row.key, '|'), *rest = bar != NULL ? bar : "";
+	size_t len = bar != NULL ? (size_t)(bar - row.key) : strlen(row.key), at = 0;
+
+	do {
+		size_t n = strcspn(row.key + at, ",|");
+		const char *word = row.key + at;
+		bool all = n == strlen(all_ports) && memcmp(word, all_ports, n) == 0;
+
+		if (n > 0 && *word != '@')
+			sonic_set(to, row.table,
+				  arena_printf(&to->arena, "%s%s",
+					       unescaped(&to->arena, word, n),
+					       unescaped(&to->arena, rest, strlen(rest))),
+				  row.field, row.value);
+		for (unsigned i = 0; *word == '@' && i < c->n_ports; i++) {
+			const char *profile = c->ports[i].profile->map.name;
+
+			if (!all && (strlen(profile) != n - 1 ||
+				     memcmp(profile, word + 1, n - 1) != 0))
+				continue;
+			sonic_set(to, row.table,
+				  arena_printf(&to->arena, "%s%s", c->ports[i].name,
+					       unescaped(&to->arena, rest, strlen(rest))),
+				  row.field, row.value);
+		}
+		at += n + 1;
+	} while (at <= len);
+}
+
+// "TABLE|KEY FIELD=VALUE FIELD=VALUE". False: it is no such line.
+static bool read_line(const struct config *c, const char *line, size_t len,
+		      struct sonic_config *to)
+{
+	struct arena *a = &to->arena;
+	const char *bar = memchr(line, '|', len), *end = line + len;
+	const char *blank = memchr(line, ' ', len);
+	struct sonic_row row;
+
+	if (bar == NULL || blank == NULL || blank < bar)
+		return false;
+	row.table = arena_text(a, line, (size_t)(bar - line));
+	row.key = arena_text(a, bar + 1, (size_t)(blank - bar - 1));
+	while (blank < end) {
+		const char *field = blank + 1, *next = memchr(field, ' ', (size_t)(end - field));
+		const char *equal;
+
+		if (next == NULL)
+			next = end;
+		equal = memchr(field, '=', (size_t)(next - field));
+		if (equal == NULL)
+			return false;
+		row.field = unescaped(a, field, (size_t)(equal - field));
+		row.value = unescaped(a, equal + 1, (size_t)(next - equal - 1));
+		add_row(c, to, row);
+		blank = next;
+	}
+	return true;
+}
+
+void kept_read(const struct config *c, const char *text, struct sonic_config *keep,
+	       struct sonic_config *name, struct sonic_report *r)
+{
+	struct sonic_config raw[2] = {{.n = 0}, {.n = 0}};
+	unsigned line = 1;
+
+	for (; *text != '\0'; line++) {
+		size_t len = strcspn(text, "\n"), word = strlen(keep_word);
+		bool is_keep = strncmp(text, keep_word, word) == 0;
+		bool is_name = strncmp(text, name_word, word) == 0;
+
+		if ((is_keep || is_name) &&
+		    !read_line(c, text + word, len - word, &raw[is_name]))
+			sonic_say(r, SONIC_ERROR, NULL, NULL, NULL,
+				  "line %u: expected %sTABLE|KEY FIELD=VALUE", line,
+				  is_name ? name_word : keep_word);
+		text += len + (text[len] != '\0');
+	}
+	sonic_expand(&raw[0], keep, r);
+	sonic_expand(&raw[1], name, r);
+	sonic_config_fini(&raw[0]);
+	sonic_config_fini(&raw[1]);
 }

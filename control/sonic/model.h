@@ -25,9 +25,12 @@
 // A pseudo-table in the lines for the export, with what the tables say by the absence of a row.
 #define SONIC_MARKS "WEIR"
 #define MARK_BUFFER "buffer" // a key
-#define MARK_MODEL "model" // dynamic, lookup or explicit: who makes the lossless groups
+#define MARK_MODEL "model" // dynamic or traditional
 #define MARK_SIZES "sizes" // of a dynamic model: the ingress pool has a size
 #define MARK_MTU "mtu" // of a port: absent
+#define MARK_GROUP "group" // of a port and group: made by SONiC, not by a row
+#define MARK_SIZE "size" // of a port and group: without xoff, although there is no headroom pool
+#define MARK_XON "xon" // of a port and group: xon below min, which is XON at min here
 enum { SONIC_DEFAULT_MTU = 9100 };
 
 enum sonic_limit_kind { LIMIT_NONE, LIMIT_ALPHA, LIMIT_STATIC };
@@ -44,7 +47,7 @@ struct sonic_curve {
 struct sonic_pg {
 	bool given; // some row is about the group
 	bool lossless, is_auto; // is_auto: headroom: auto
-	int64_t min, xoff, xon, xon_offset; // bytes
+	int64_t min, xoff, xon, xon_offset; // bytes; xon: of shared use, beyond min
 	bool has_xon, has_xon_offset;
 	struct sonic_limit limit;
 };

@@ -263,7 +263,8 @@ void sonic_print_fields(FILE *out)
 	static const char *const units[] = {
 		[SONIC_TEXT] = "text",	      [SONIC_NONE] = "",
 		[SONIC_NAME] = "name",	      [SONIC_WORD] = "word",
-		[SONIC_SWITCH] = "true, false", [SONIC_COUNT] = "number",
+		[SONIC_SWITCH] = "true, false",
+		[SONIC_COUNT] = "number",
 		[SONIC_EXPONENT] = "exponent",  [SONIC_LIST] = "list",
 		[SONIC_BYTES] = "bytes",	      [SONIC_KIB] = "KiB",
 		[SONIC_BYTE_RATE] = "bytes/s",  [SONIC_MBPS] = "Mb/s",
@@ -277,7 +278,9 @@ void sonic_print_fields(FILE *out)
 					    [SONIC_REFUSED] = "refused"};
 	const char *table = "";
 
-	fputs("| table | field | unit | policy | meaning |\n| --- | --- | --- | --- | --- |\n", out);
+	fputs("| table | field | unit | policy | meaning |\n"
+	      "| --- | --- | --- | --- | --- |\n",
+	      out);
 	for (unsigned i = 0; i < N_SONIC_FIELDS; i++) {
 		const struct sonic_field_info *f = &sonic_fields[i];
 		bool again = strcmp(table, f->table) == 0;
