@@ -98,7 +98,8 @@ int cmd_import(const struct ctl *c, int argc, char **argv)
 	status = read_tables(&tables, argv + 1, argc - 1, &report);
 	if (read_lookup(&lookup, c->pg_lookup, &report) != CTL_DONE)
 		status = CTL_MISUSED;
-	if (status == CTL_DONE && sonic_import(&tables, &o, &report, out) != 0)
+	// Also after a mistake, so that all mistakes come in one pass.
+	if (tables.n > 0 && sonic_import(&tables, &o, &report, out) != 0)
 		status = CTL_MISUSED;
 	fclose(out);
 	sonic_report_print(&report, stderr);

@@ -185,8 +185,9 @@ static void print_message(const struct sonic_report *r, unsigned first, FILE *ou
 					     [SONIC_NOTE] = "note",
 					     [SONIC_IGNORED] = "ignored"};
 	const struct sonic_message *m = &r->messages[first];
+	bool has_field = m->field != NULL && strcmp(m->field, "NULL") != 0;
 	unsigned n = 0;
-	char line[LINE_LEN];
+	char line[2 * LINE_LEN];
 	size_t len = (size_t)snprintf(line, sizeof(line), "%s:%s%s", levels[m->level],
 				      m->table != NULL ? " " : "",
 				      m->table != NULL ? m->table : "");
@@ -201,12 +202,14 @@ static void print_message(const struct sonic_report *r, unsigned first, FILE *ou
 	if (n > KEYS_SHOWN && len < sizeof(line))
 		len += (size_t)snprintf(line + len, sizeof(line) - len, " and %u more",
 					n - KEYS_SHOWN);
+	if (len < sizeof(line))
+		snprintf(line + len, sizeof(line) - len, "%s%s%s %s", has_field ? " " : "",
+			 has_field ? m->field : "", m->table != NULL ? ":" : "", m->text);
 	// The terminal may not get control characters of the file.
 	for (char *at = line; *at != '\0'; at++)
 		if ((unsigned char)*at < ' ' || *at == 0x7f)
 			*at = '?';
-	terminal_printf(out, "%s%s%s%s %s\n", line, m->field != NULL ? " " : "",
-			m->field != NULL ? m->field : "", m->table != NULL ? ":" : "", m->text);
+	terminal_printf(out, "%s\n", line);
 }
 
 void sonic_report_print(const struct sonic_report *r, FILE *out)

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +92,7 @@ static bool is_harmless(const struct sonic_field_info *f, const char *text)
 
 	if (f->rule != SONIC_ONLY)
 		return true;
-	return sonic_parse(f, text, &n, &why) && n == (f->words != NULL ? 0 : f->min);
+	return sonic_parse(f, text, &n, &why) && n == (f->words != NULL ? 0 : f->max);
 }
 
 // The object that a NAME names must exist; CONFIG_DB calls no profile NULL.
@@ -100,9 +101,28 @@ static bool is_named(const struct import *im, const struct sonic_field_info *f, 
 	return strcmp(text, SONIC_NO_PROFILE) == 0 || sonic_has_key(&im->c, f->words[0], text);
 }
 
+// " (expected drop, forward, alert)", " (expected 1 to 100)", or nothing.
+static const char *expected(const struct sonic_field_info *f, char out[TEXT_LEN])
+{
+	size_t len = 0;
+
+	out[0] = '\0';
+	if (f->unit == SONIC_WORD)
+		for (unsigned i = 0; f->words[i] != NULL && len < TEXT_LEN; i++)
+			len += (size_t)snprintf(out + len, TEXT_LEN - len, "%s%s",
+						i == 0 ? " (expected " : ", ", f->words[i]);
+	else if (f->max > 0 && f->unit != SONIC_SWITCH)
+		len += (size_t)snprintf(out, TEXT_LEN, " (expected %" PRId64 " to %" PRId64, f->min,
+					f->max);
+	if (len > 0 && len < TEXT_LEN - 1)
+		strcpy(out + len, ")");
+	return out;
+}
+
 static void check_value(struct import *im, const struct sonic_row *row,
 			const struct sonic_field_info *f)
 {
+	char text[TEXT_LEN];
 	const char *why = "";
 	int64_t n;
 
@@ -113,8 +133,8 @@ static void check_value(struct import *im, const struct sonic_row *row,
 		refuse(im, (enum sonic_field)(f - sonic_fields), row->key, row->field,
 		       "the table is refused: %s", f->help);
 	else if (!sonic_parse(f, row->value, &n, &why))
-		sonic_say(im->r, SONIC_ERROR, row->table, row->key, row->field, "\"%s\" %s",
-			  row->value, why);
+		sonic_say(im->r, SONIC_ERROR, row->table, row->key, row->field, "\"%s\" %s%s",
+			  row->value, why, expected(f, text));
 	else if (!is_harmless(f, row->value))
 		refuse(im, (enum sonic_field)(f - sonic_fields), row->key, row->field,
 		       "\"%s\" is refused: %s", row->value, f->help);

@@ -410,7 +410,7 @@ void import_buffer(struct import *im)
 	const char *key = only_key(im, SONIC_DEFAULT_RATIO);
 	bool sized;
 
-	m->headroom_pool = -1;
+	m->size = m->headroom_pool = -1;
 	m->dynamic = is_dynamic(im);
 	read_constants(im);
 	apply_constants(im);

@@ -124,8 +124,8 @@ static void read_pfc(struct import *im, struct sonic_port *p)
 		q->lossless |= (uint8_t)(q->pg[pg].lossless << pg);
 	}
 	if (enabled != 0 && !far)
-		sonic_say(im->r, SONIC_WARNING, sonic_fields[SONIC_CABLE].table,
-			  sonic_fields[SONIC_PFC_ENABLE].table, p->name,
+		sonic_say(im->r, SONIC_WARNING, sonic_fields[SONIC_PFC_ENABLE].table, p->name,
+			  sonic_fields[SONIC_PFC_ENABLE].field,
 			  "a cable of 0m has no headroom: no class of the port is lossless");
 	q->has_pfc = q->lossless != 0 && enabled != 0;
 	if (q->has_pfc && q->lossless != enabled)
@@ -273,11 +273,11 @@ static void read_watchdog(struct import *im, struct sonic_port *p)
 
 	if (!sonic_has_key(&im->c, sonic_fields[SONIC_WD_DETECT].table, p->name))
 		return;
-	if (!peek(im, SONIC_WD_DETECT, p->name, &w->detect_ns)) {
+	if (find_row(im, SONIC_WD_DETECT, p->name, NULL) == NULL)
 		sonic_say(im->r, SONIC_ERROR, sonic_fields[SONIC_WD_DETECT].table, p->name,
 			  sonic_fields[SONIC_WD_DETECT].field, "is missing");
+	if (!peek(im, SONIC_WD_DETECT, p->name, &w->detect_ns))
 		return;
-	}
 	if (!p->qos.has_pfc || (listed && classes == 0)) {
 		sonic_say(im->r, SONIC_WARNING, sonic_fields[SONIC_WD_DETECT].table, p->name, NULL,
 			  "has no effect: the port has no class with PFC and a watchdog");

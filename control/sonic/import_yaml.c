@@ -87,7 +87,7 @@ static void write_switch(const struct sonic_model *m, FILE *out)
 	if (m->switch_name != NULL)
 		fprintf(out, "  name: \"%s\"\n", m->switch_name);
 	fputs("  buffer: ", out);
-	if (m->size > 0)
+	if (m->size >= 0)
 		item(&b, "size: %s", BYTES(m->size));
 	if (m->cell > 0)
 		item(&b, "cell: %s", BYTES(m->cell));

@@ -67,7 +67,7 @@ static bool parse_word(const struct sonic_field_info *f, const char *text, int64
 			*out = i;
 			return true;
 		}
-	*why = "is no word of this field";
+	*why = "is not known";
 	return false;
 }
 
@@ -299,7 +299,7 @@ void sonic_print_fields(FILE *out)
 		else if (f->rule == SONIC_ONLY && f->words != NULL)
 			fprintf(out, "only `%s`", f->words[0]);
 		else if (f->rule == SONIC_ONLY)
-			fprintf(out, "only %" PRId64, f->min);
+			fprintf(out, "only %" PRId64, f->max);
 		else
 			fputs(rules[f->rule], out);
 		fprintf(out, " | %s |\n", f->help);

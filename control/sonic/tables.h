@@ -31,7 +31,7 @@ enum sonic_rule {
 	SONIC_SAID, // a key of the policy says it
 	SONIC_READ, // the same, but the export does not write it
 	SONIC_KEPT, // no effect here; the export writes it as it was
-	SONIC_ONLY, // one value (MIN, or the first word) is kept; others are refused
+	SONIC_ONLY, // one value (MAX, or the first word) is kept; others are refused
 	SONIC_REFUSED,
 };
 
