@@ -166,7 +166,7 @@ static void export_addresses(struct export *e, enum sonic_field f, const char *k
 {
 	char text[ADDR_TEXT_LEN];
 
-	if (n > 0 && sonic_get(&e->keep, sonic_fields[f].table, key, "NULL") == NULL)
+	if (n > 0 && !sonic_has_key(&e->keep, sonic_fields[f].table, key))
 		sonic_set(e->out, sonic_fields[f].table, key, NULL, NULL);
 	for (unsigned i = 0; i < n; i++)
 		sonic_set(e->out, sonic_fields[f].table,

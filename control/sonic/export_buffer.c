@@ -237,7 +237,7 @@ static int64_t reserved(const struct export *e)
 				xoff += g->xoff_cells * cell;
 		}
 	if (has_headroom_pool(e))
-		return min + (b->headroom_pool.n + cell - 1) / cell * cell;
+		return min + b->headroom_pool.n / cell * cell;
 	return min + (xoff / ratio + cell - 1) / cell * cell;
 }
 

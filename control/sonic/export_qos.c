@@ -109,6 +109,8 @@ static void export_scheduler(struct export *e, const char *key, const struct cfg
 		return;
 	if (own != NULL)
 		type = kept(e, SONIC_SCHED_TYPE, own);
+	if (own != NULL && type == NULL)
+		type = mark_of(e, arena_printf(&e->arena, MARK_SCHEDULER "%s", own), MARK_TYPE);
 	object_begin(&o, SONIC_SCHED_TYPE);
 	if (strict || type == NULL)
 		object_field(e, &o, sonic_fields[SONIC_SCHED_TYPE].field,

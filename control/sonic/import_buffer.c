@@ -354,7 +354,7 @@ static int64_t reserved(const struct import *im, int64_t pool)
 			if (g->lossless)
 				xoff += round_up(g->is_auto ? flight_bytes(im, p) : g->xoff, cell);
 		}
-	return min + (pool >= 0 ? round_up(pool, cell) : round_up(xoff / ratio, cell));
+	return min + (pool >= 0 ? pool / cell * cell : round_up(xoff / ratio, cell));
 }
 
 static void refuse_other_pools(struct import *im)

@@ -228,7 +228,9 @@ static void read_scheduler(struct import *im, struct sonic_port *p, unsigned n, 
 	p->names.scheduler[n] = name;
 	q->has_schedule = true;
 	q->weight = 1;
-	peek(im, SONIC_SCHED_TYPE, name, &type);
+	if (!peek(im, SONIC_SCHED_TYPE, name, &type))
+		sonic_set(&im->marks, SONIC_MARKS,
+			  arena_printf(&im->arena, MARK_SCHEDULER "%s", name), MARK_TYPE, "absent");
 	q->strict = type == STRICT;
 	if (type == WRR)
 		sonic_say(im->r, SONIC_WARNING, sonic_fields[SONIC_SCHED_TYPE].table, name,

@@ -31,6 +31,8 @@
 #define MARK_GROUP "group" // of a port and group: made by SONiC, not by a row
 #define MARK_SIZE "size" // of a port and group: without xoff, although there is no headroom pool
 #define MARK_XON "xon" // of a port and group: xon below min, which is XON at min here
+#define MARK_TYPE "type" // of a scheduler, with MARK_SCHEDULER before its name: absent
+#define MARK_SCHEDULER "SCHEDULER|"
 enum { SONIC_DEFAULT_MTU = 9100 };
 
 enum sonic_limit_kind { LIMIT_NONE, LIMIT_ALPHA, LIMIT_STATIC };
