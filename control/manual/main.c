@@ -22,6 +22,7 @@
 #include "control/lab/scenario_int.h"
 #include "control/manual/schemas.h"
 #include "control/observe/fact.h"
+#include "control/sonic/tables.h"
 #include "dataplane/drop.h"
 #include "dataplane/event.h"
 
@@ -437,6 +438,7 @@ static const struct {
 	{"scenario-functions.md", expr_func_docs},
 	{"scenarios.md", NULL},
 	{"schemas/show.json", schemas_print},
+	{"sonic.md", NULL},
 	{"man/weir.8", NULL},
 	{"man/weirctl.1", NULL},
 	{"man/weir-host.1", NULL},
@@ -451,7 +453,7 @@ static const struct {
 	{"keys", "policy", part_policy_keys},	 {"keys", "scenario", part_scenario_keys},
 	{"text", "policy", part_policy},	 {"telemetry", "weir", part_telemetry},
 	{"commands", "weirctl", part_ctl_commands}, {"commands", "weir-lab", part_lab_commands},
-	{"exits", "programs", part_exits},
+	{"exits", "programs", part_exits},	 {"fields", "sonic", sonic_print_fields},
 };
 
 static bool part(FILE *out, const char *name, const char *of)

@@ -155,11 +155,12 @@ static void lossless_group(struct export *e, const struct config_port *p, unsign
 
 	if (!is_auto(p, pg) && mark_of(e, key, MARK_GROUP) == NULL) {
 		fixed_group(e, p, key, &c->ingress, own);
-	} else if (is_dynamic(e) && unnamed) {
+	} else if (unnamed && (is_dynamic(e) || name != NULL)) {
 		warn_of_computed(e, &c->ingress);
 		if (mark_of(e, key, MARK_GROUP) == NULL)
 			put_text(e, SONIC_PG_PROFILE, key, SONIC_NO_PROFILE);
-		export_default_alpha(e, alpha, key);
+		if (is_dynamic(e))
+			export_default_alpha(e, alpha, key);
 	} else if (!unnamed) {
 		object_begin(&o, SONIC_PROFILE_SIZE);
 		object_limit(e, &o, alpha, &c->ingress.static_limit);

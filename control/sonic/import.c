@@ -119,6 +119,12 @@ static const char *expected(const struct sonic_field_info *f, char out[TEXT_LEN]
 	return out;
 }
 
+// A row for all fields of a table, and no other row.
+static bool is_whole_table(const struct sonic_field_info *f)
+{
+	return f == sonic_fields || strcmp(f[-1].table, f->table) != 0;
+}
+
 static void check_value(struct import *im, const struct sonic_row *row,
 			const struct sonic_field_info *f)
 {
@@ -129,9 +135,11 @@ static void check_value(struct import *im, const struct sonic_row *row,
 	if (f->rule == SONIC_REFUSED && strcmp(row->field, "NULL") != 0)
 		refuse(im, (enum sonic_field)(f - sonic_fields), row->key, row->field,
 		       "is refused: %s", f->help);
-	else if (f->rule == SONIC_REFUSED)
+	else if (f->rule == SONIC_REFUSED && is_whole_table(f))
 		refuse(im, (enum sonic_field)(f - sonic_fields), row->key, row->field,
 		       "the table is refused: %s", f->help);
+	else if (strcmp(row->field, "NULL") == 0)
+		return; // a key without fields
 	else if (!sonic_parse(f, row->value, &n, &why))
 		sonic_say(im->r, SONIC_ERROR, row->table, row->key, row->field, "\"%s\" %s%s",
 			  row->value, why, expected(f, text));

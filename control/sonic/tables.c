@@ -229,7 +229,10 @@ static void expand_ports(const struct sonic_row *row, struct sonic_config *out,
 		size_t n = strcspn(row->key + at, ",|");
 		const char *port = arena_text(&out->arena, row->key + at, n);
 
-		if (bar != NULL && sonic_key_has_number(row->table))
+		if (n == 0)
+			sonic_say(r, SONIC_ERROR, row->table, row->key, NULL,
+				  "the key has a port without a name");
+		else if (bar != NULL && sonic_key_has_number(row->table))
 			expand_numbers(row, port, bar + 1, out, r);
 		else
 			sonic_set(out, row->table,
@@ -289,7 +292,7 @@ void sonic_print_fields(FILE *out)
 		table = f->table;
 		fprintf(out, "| %s%s%s | %s | %s | ", again ? "" : "`", again ? "" : table,
 			again ? "" : "`",
-			strcmp(f->field, "*") == 0      ? "others"
+			strcmp(f->field, "*") == 0      ? (!again || has_key ? "all" : "others")
 			: strcmp(f->field, "NULL") == 0 ? ""
 							: f->field,
 			units[f->unit]);
