@@ -331,7 +331,7 @@ static void a_size_without_headroom_pool_includes_xoff(void **state)
 	add_fixture(&c, "good/no-headroom-pool.json");
 	text = policy_of(&c);
 	p = compiled(text);
-	assert_int_equal(port(p, "Ethernet0")->pg[3].min_cells, 49152 / 256 - 29696 / 256);
+	assert_int_equal(port(p, "Ethernet0")->pg[3].min_cells, (49152 - 29696) / 256);
 	assert_int_equal(port(p, "Ethernet0")->pg[3].xoff_cells, 29696 / 256);
 	assert_int_equal(pg_xon_at(&port(p, "Ethernet0")->pg[3], 1000000), 0);
 	assert_int_equal(port(p, "Ethernet4")->pg[3].min_cells, (1000 + 255) / 256);
@@ -358,7 +358,8 @@ static void a_queue_has_its_scheduler_and_wred(void **state)
 	assert_has(text, "min_rate: 10M\n");
 	assert_has(text, "action: forward, detect: 400ms, restore: 800ms, limit: {count: 0}");
 	p = compiled(text);
-	assert_true(port(p, "Ethernet0")->queue[3].wred.ecn && port(p, "Ethernet0")->queue[3].wred.not_ect_drop);
+	assert_true(port(p, "Ethernet0")->queue[3].wred.ecn);
+	assert_true(port(p, "Ethernet0")->queue[3].wred.not_ect_drop);
 	assert_int_equal(port(p, "Ethernet0")->queue[3].wred.curve[GREEN].kmin_bytes, 100000);
 	assert_int_equal(port(p, "Ethernet0")->queue[3].wred.curve[YELLOW].kmax_bytes, 400000);
 	assert_int_equal(port(p, "Ethernet0")->queue[3].wred.curve[RED].kmax_bytes, 90000);
@@ -422,15 +423,18 @@ static void the_lookup_table_gives_groups_without_a_profile(void **state)
 	(void)state;
 	assert_int_equal(pg_lookup_read(&lookup, "f", lookup_text, strlen(lookup_text), &r), 0);
 	assert_int_equal(lookup.n, 2);
-	add_text(&c, "{\"PORT\": {\"Ethernet0\": {\"speed\": \"10000\"}, \"Ethernet4\": {\"speed\": "
-		     "\"40000\"}}, \"CABLE_LENGTH\": {\"AZURE\": {\"Ethernet0\": \"5m\", "
-		     "\"Ethernet4\": \"40m\"}}, \"PORT_QOS_MAP\": {\"Ethernet0,Ethernet4\": "
-		     "{\"pfc_enable\": \"3\"}}}");
+	add_text(&c, "{\"PORT\": {\"Ethernet0\": {\"speed\": \"10000\"}, \"Ethernet4\": "
+		     "{\"speed\": \"40000\"}, \"Ethernet8\": {\"speed\": \"10000\"}}, "
+		     "\"CABLE_LENGTH\": {\"AZURE\": {\"Ethernet0\": \"5m\", \"Ethernet4\": "
+		     "\"40m\", \"Ethernet8\": \"40m\"}}, \"PORT_QOS_MAP\": "
+		     "{\"Ethernet0,Ethernet4,Ethernet8\": {\"pfc_enable\": \"3\"}}}");
 	text = imported(&c, &o, &r);
 	assert_non_null(text);
 	assert_has(text, "min: 1248B, alpha: 1/8, xon: 1040B, xon_offset: 2288B, "
 			 "headroom: 35776B}");
 	assert_has(text, "min: 20KB, alpha: 1, xon: 0, xon_offset: 64GiB, headroom: 30KB}");
+	assert_has(text, "ingress: {headroom: auto}"); // no row for 10G and 40 m
+	assert_has(report_text(&r), "PORT_QOS_MAP|Ethernet8 pfc_enable: pg_profile_lookup.ini has");
 	same_tables(&c, text); // SONiC makes these groups itself: no row of BUFFER_PG
 	free(text);
 	pg_lookup_fini(&lookup);
