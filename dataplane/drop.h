@@ -81,6 +81,8 @@
 	X(WATCHDOG, "watchdog", false,                                                             \
 	  "the PFC watchdog found a storm of the class, or an operator discards the class "        \
 	  "(watchdog drop-all)")                                                                   \
+	X(IMPAIRED, "impaired", false,                                                             \
+	  "a rule of `weirctl impair` drops the frame: see `weirctl show impairments`")            \
 	X(NO_MBUF, "no-mbuf", true, "no memory for a flood copy")                                  \
 	X(SHUTDOWN, "shutdown", false, "still queued when the switch was stopped")
 

@@ -5,6 +5,7 @@
 
 #include "dataplane/admission.h"
 #include "dataplane/fate.h"
+#include "dataplane/impair.h"
 #include "dataplane/packet/edit.h"
 #include "dataplane/peer_pause.h"
 
@@ -263,12 +264,21 @@ static void sent_all(struct worker *w, struct port *p, struct frame *frames, uns
 	ctr_add(&p->c.tx_bytes, bytes);
 }
 
-// Drops a frame that was taken out of its queue.
-static void drop_queued(struct worker *w, struct port *p, struct frame *f, enum drop_reason reason)
+void egress_drop(struct worker *w, struct port *p, struct frame *f, enum drop_reason reason)
 {
 	fate_unqueued(p, 1);
 	release_queue_cells(w, p, f, f->cells);
 	drop(w, p, f, reason);
+}
+
+void egress_uncharge(struct worker *w, struct port *p, struct frame *f)
+{
+	uint64_t arrival_ns = replica_arrival_ns(f);
+
+	release_queue_cells(w, p, f, f->cells);
+	release_cells(w, p, f, f->cells);
+	f->arrival_ns = arrival_ns;
+	f->cells = 0;
 }
 
 // Hands the batch to the driver; what it refuses is held and goes first next time.
@@ -290,10 +300,18 @@ static void send_batch(struct worker *w, struct port *p, struct tx_batch *b)
 	b->n = 0;
 }
 
+// The same of frames that have just left their queues.
+static void send_queued(struct worker *w, struct port *p, struct tx_batch *b)
+{
+	if (unlikely(p->impaired & 1u << IMPAIR_OUT))
+		b->n = impair_depart(w, p, b->frames, b->n);
+	send_batch(w, p, b);
+}
+
 // The same with more to come.
 static void flush(struct worker *w, struct port *p, struct tx_batch *b)
 {
-	send_batch(w, p, b);
+	send_queued(w, p, b);
 	b->room = p->n_held == 0 ? p->ops->tx_room(p->drv) : 0;
 }
 
@@ -474,7 +492,7 @@ static void purge_frame(struct worker *w, struct port *p, struct queue *q)
 	fifo_purge_take(&q->fifo, &p->purge, &f);
 	gauge_set(&q->c.length_packets, q->fifo.n);
 	gauge_set(&q->c.length_bytes, gauge_get(&q->c.length_bytes) - f.len);
-	drop_queued(w, p, &f, DROP_WATCHDOG);
+	egress_drop(w, p, &f, DROP_WATCHDOG);
 }
 
 // Takes frames of discarded classes (p->discarded) out of the queues in p->purging, one queue at a
@@ -541,7 +559,7 @@ uint8_t egress_blocked(struct worker *w, struct port *p)
 	return queues_of(p->pol, p->pfc_rx.paused | p->stormed) | (uint8_t)p->tx_off | p->purging;
 }
 
-uint64_t egress_serve(struct worker *w, struct port *p)
+static uint64_t serve_queues(struct worker *w, struct port *p)
 {
 	struct tx_batch b;
 	uint64_t wake;
@@ -557,8 +575,34 @@ uint64_t egress_serve(struct worker *w, struct port *p)
 	b.n = b.n_committed = 0; // not the frames, which would cost more than sending one
 	b.room = p->ops->tx_room(p->drv);
 	wake = serve_ready(w, p, &b);
-	send_batch(w, p, &b);
+	send_queued(w, p, &b);
 	return min_u64(wake, pause_end(w, p));
+}
+
+// Frames that impairment held go first, when they are due.
+static __attribute__((noinline)) uint64_t serve_impaired(struct worker *w, struct port *p)
+{
+	bool off = p->tx_off & TX_OFF_PORT;
+	struct tx_batch b;
+	uint64_t wake;
+
+	if (!off && retry_held(w, p)) {
+		b.n = impair_due(w, p, b.frames, p->tx_burst, p->ops->tx_room(p->drv));
+		send_batch(w, p, &b);
+	}
+	wake = serve_queues(w, p);
+	if (off || !impair_is_due(w, p, INT64_MAX))
+		return wake;
+	if (p->n_held == 0 && impair_is_due(w, p, p->ops->tx_room(p->drv)))
+		return w->now_ns;
+	return min_u64(wake, room_retry(w, p));
+}
+
+uint64_t egress_serve(struct worker *w, struct port *p)
+{
+	if (unlikely(p->impaired & 1u << IMPAIR_OUT))
+		return serve_impaired(w, p);
+	return serve_queues(w, p);
 }
 
 void egress_flush(struct worker *w, struct port *p, enum drop_reason reason)
@@ -568,7 +612,7 @@ void egress_flush(struct worker *w, struct port *p, enum drop_reason reason)
 	stop_purge(w, p);
 	for (uint16_t i = 0; i < p->n_held; i++) {
 		f = p->held[i];
-		drop_queued(w, p, &f, reason);
+		egress_drop(w, p, &f, reason);
 	}
 	p->n_held = 0;
 	for (unsigned no = 0; no < N_QUEUES; no++) {
@@ -578,7 +622,7 @@ void egress_flush(struct worker *w, struct port *p, enum drop_reason reason)
 			f = *fifo_head(&q->fifo);
 			fifo_advance(&w->chunks, &q->fifo, 1);
 			shrunk(p, no, gauge_get(&q->c.length_bytes) - f.len);
-			drop_queued(w, p, &f, reason);
+			egress_drop(w, p, &f, reason);
 		}
 	}
 }

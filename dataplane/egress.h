@@ -13,5 +13,8 @@ uint64_t egress_serve(struct worker *w, struct port *p);
 // Queues, as a bitmap, that no frame may leave now, or that are in a storm. Ends pauses that have
 // run out.
 uint8_t egress_blocked(struct worker *w, struct port *p);
+// A frame that is out of its queue is dropped; or its cells are free, and it stays a queued frame.
+void egress_drop(struct worker *w, struct port *p, struct frame *f, enum drop_reason reason);
+void egress_uncharge(struct worker *w, struct port *p, struct frame *f);
 // Drops all that waits for a port.
 void egress_flush(struct worker *w, struct port *p, enum drop_reason reason);

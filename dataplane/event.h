@@ -141,6 +141,8 @@
 	  "are: look at `weirctl show inof peers`, and whether weir-inof and bgpd run")            \
 	X(ECN_AUTO, "ecn-auto",                                                                    \
 	  "auto ECN changed the thresholds of a queue, or the way in which it chooses them")       \
+	X(IMPAIR, "impair", "a rule of `weirctl impair` begins to impair frames of a port")        \
+	X(IMPAIR_OVER, "impair-over", "a rule of `weirctl impair` has ended")                      \
 	X(TX_SET, "tx-set", "an operator changed TX-enable of a port or queue")                    \
 	X(RELOADED, "reload", "all workers use a new policy")                                      \
 	X(RELOAD_FAILED, "reload-failed", "a new policy was refused; nothing has changed")         \
@@ -170,7 +172,8 @@ struct event {
 	// DCBX_*: bitmaps of classes with PFC, of the host, and of the switch << 8;
 	// INOF_HOST_GONE: enum inof_reason; INOF_REFUSED: enum inof_refusal (control/inof);
 	// INOF_SILENT: notices on their way; INOF_REFLECTOR*: hosts that it has named;
-	// ECN_AUTO: event_ecn_a()
+	// ECN_AUTO: event_ecn_a();
+	// IMPAIR*: the rule, enum impair_why << 24 (switch_impair.h)
 	uint32_t a;
 	// XOFF: cause_pack(); LOSSLESS_DROP: frame length; MAC_*: event_mac_b(); FDB_*: addresses;
 	// NEIGHBOUR_MAC: the new address in the low 48 bits, and bit 48 for IPv6;
@@ -183,6 +186,7 @@ struct event {
 	// ROCE_LOSSY*: frames since the first; LOOP: 1 + the
 	// port that is taken down, 0: none; DCBX_PFC: enum dcbx_pfc_cause (control/lldp);
 	// DCBX_*: 1 + the class of RoCEv2, of the host, and of the switch << 8; 0: none said;
+	// IMPAIR: enum impair_action; IMPAIR_OVER: frames that it changed;
 	// ECN_AUTO: kmin before, and after << 32, in bytes
 	uint64_t b;
 };

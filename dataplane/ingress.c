@@ -5,6 +5,7 @@
 #include "dataplane/bridging.h"
 #include "dataplane/egress.h"
 #include "dataplane/fate.h"
+#include "dataplane/impair.h"
 #include "dataplane/packet/parse_template.h"
 #include "dataplane/peer_pause.h"
 #include "dataplane/punt.h"
@@ -268,7 +269,7 @@ static force_inline void receive_all(struct worker *w, struct port *p, struct rt
 	count(p, b, &k);
 }
 
-static void receive_burst(struct worker *w, struct port *p, struct rte_mbuf **pkts, uint16_t n)
+void ingress_receive(struct worker *w, struct port *p, struct rte_mbuf **pkts, uint16_t n)
 {
 	struct burst b;
 
@@ -277,10 +278,6 @@ static void receive_burst(struct worker *w, struct port *p, struct rte_mbuf **pk
 	b.packets = 0;
 	b.bytes = 0;
 	w->busy = true;
-	// Before any of them can end: a reader of the balance must not see an end without its
-	// beginning.
-	ctr_add(&p->c.received, n);
-	atomic_thread_fence(memory_order_release);
 	admission_claim(w, n);
 	fetch_taken(w);
 	for (uint16_t i = 0; i < n && i < PREFETCH_AHEAD; i++)
@@ -312,8 +309,15 @@ bool ingress_poll(struct worker *w, struct port *p)
 	rx_guard_poll(w, p);
 	if (w->hold)
 		return false;
+	if (unlikely(p->impaired & 1u << IMPAIR_IN))
+		return impair_poll(w, p);
 	n = p->ops->rx(p->drv, pkts, BURST);
-	if (n != 0)
-		receive_burst(w, p, pkts, n);
+	if (n == 0)
+		return false;
+	// Before any of them can end: a reader of the balance must not see an end without its
+	// beginning.
+	ctr_add(&p->c.received, n);
+	atomic_thread_fence(memory_order_release);
+	ingress_receive(w, p, pkts, n);
 	return n == BURST;
 }

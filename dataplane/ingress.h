@@ -29,6 +29,8 @@ static inline const struct pkt_info *burst_pkt(struct burst *b, unsigned i)
 
 // Receives one burst of a port and admits it. True when there may be more.
 bool ingress_poll(struct worker *w, struct port *p);
+// Takes frames in that the port is counted to have received.
+void ingress_receive(struct worker *w, struct port *p, struct rte_mbuf **pkts, uint16_t n);
 // Admits the first n_out frames of a burst, which know their way, and hands them over.
 void ingress_admit(struct worker *w, struct port *p, struct burst *b);
 // Gives frames that were admitted to the owner of their egress port.

@@ -7,6 +7,7 @@
 #include "dataplane/ecn.h"
 #include "dataplane/elephants.h"
 #include "dataplane/flows.h"
+#include "dataplane/impair.h"
 #include "dataplane/microbursts.h"
 #include "dataplane/notify.h"
 #include "dataplane/peer_pause.h"
@@ -36,9 +37,9 @@ static inline void features_before_egress(struct worker *w)
 }
 
 // When the port, or the worker, must be looked at again.
-static inline uint64_t features_port_wake(const struct worker *w, const struct port *p)
+static inline uint64_t features_port_wake(struct worker *w, struct port *p)
 {
-	return min_u64(storm_wake(w, p), notify_wake(p));
+	return min_u64(min_u64(storm_wake(w, p), notify_wake(p)), impair_wake(w, p));
 }
 static inline uint64_t features_wake(const struct worker *w)
 {
@@ -58,6 +59,7 @@ static inline void features_take_port_requests(struct worker *w, struct port *p,
 {
 	ecn_take_orders(w, p);
 	storm_take_orders(w, p);
+	impair_take(w, p);
 	if (was_held && !w->hold)
 		storm_after_hold(w, p);
 }
@@ -68,9 +70,17 @@ static inline void features_watermarks_cleared(struct worker *w)
 	microbursts_forget(w);
 }
 
+// The switch ends: what workers hold outside of queues.
+static inline void features_end(struct worker *w)
+{
+	waiting_end(w);
+	impair_end(w);
+}
+
 // The link of a port came up or went down, or the worker has taken a new policy.
 static inline void features_link_changed(struct worker *w, struct port *p)
 {
+	impair_link_changed(w, p);
 	storm_recompute(w, p);
 }
 static inline void features_new_policy(struct worker *w)

@@ -93,6 +93,7 @@ struct __rte_cache_aligned port {
 	uint8_t purging; // queues that are not served until discarded frames are out of them
 	uint8_t excused_pgs; // they or the receive ring are full since before PFC was on again
 	uint8_t ipcc_queues; // queues that send notifications
+	uint8_t impaired; // bitmap of enum impair_direction (impair.h)
 
 	struct pfc_rx_state pfc_rx;
 

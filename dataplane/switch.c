@@ -14,7 +14,7 @@
 #include "dataplane/pause.h"
 #include "dataplane/switch_change.h"
 #include "dataplane/replica.h"
-#include "dataplane/routing.h"
+#include "dataplane/loop_features.h"
 
 static_assert((int)POLICY_PORT_FRAMES == BURST + MAX_CONTROL_FRAMES,
 	      "policy_max_frames counts what a worker holds");
@@ -438,7 +438,7 @@ void switch_destroy(struct weir_switch *sw)
 		worker_use_policy(w, sw->policy_mem);
 		unwatch(w);
 		w->tap = NULL;
-		waiting_end(w);
+		features_end(w);
 		for (unsigned k = 0; k < w->n_owned; k++)
 			egress_flush(w, worker_port(w, w->owned[k]), DROP_SHUTDOWN);
 	}

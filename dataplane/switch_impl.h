@@ -24,6 +24,7 @@
 //   CNP records            their worker                  control
 //   feed and IPCC state    owner of the queue            control: struct ipcc_counters
 //   microburst ring, marks their worker                  control
+//   rules of impairment    in turn (impair.h)            in turn
 #pragma once
 
 #include <rte_mbuf.h>
@@ -315,6 +316,8 @@ struct __rte_cache_aligned wanted {
 	_Atomic uint8_t pause[POLICY_MAX_PORTS]; // bitmaps of classes, while the policy changes
 	// The latest order about thresholds (switch_ecn.c); NULL: there was none.
 	_Atomic(struct curve_order *) curves[POLICY_MAX_PORTS];
+	// Rules of a port (impair.h); NULL: there was none.
+	_Atomic(struct impair *) impair[POLICY_MAX_PORTS];
 	// Devices to take over; NULL: the first is still there.
 	_Atomic(const struct switch_port *) device[POLICY_MAX_PORTS];
 };
@@ -335,6 +338,7 @@ struct limit_watch {
 };
 
 struct device;
+struct impair;
 struct storm_port;
 struct storm_rates;
 
@@ -375,6 +379,7 @@ struct weir_switch {
 	struct neighbours neighbours;
 	struct route_table *retired_tables; // until the end of their grace
 	uint8_t punt_next[N_PUNT_REASONS], requests_next; // port that control asks first, in turn
+	uint32_t n_impairments; // so far
 	uint32_t n_tables; // made so far, for their names
 	uint32_t n_ports, n_workers;
 	uint32_t frame_cells; // of the longest frame of any port

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/config/impair.h"
 #include "control/config/terminal.h"
 #include "control/ctl/ctl.h"
 
@@ -141,6 +142,16 @@ static const struct command commands[] = {
 	 "QP of TO. The switch keeps this pair until del. del deletes the pair, however\n"
 	 "the switch found it. Numbers as 18 or 0x12: `show flows` has addresses and QP.\n",
 	 .writes = true, .page = "ipcc.md"},
+	{"impair", cmd_impair, 1, ANY,
+	 "impair PORT [--match EXPRESSION] --action ACTION [--in|--out] [--for TIME] "
+	 "[--count N] [--seed N] [--json]\nimpair list [--json]\nimpair stop RULE|all [--json]",
+	 "Drops, delays, copies, reorders, marks or damages frames of a port that match,\n"
+	 "until TIME is over (60s if not given), N frames were changed, or stop. ACTION is\n"
+	 "drop, delay TIME, duplicate, reorder N, ce [P%], corrupt icrc or corrupt payload.\n"
+	 "EXPRESSION compares fields, as 'roce.opcode == RC_WRITE_ONLY && psn%1000 == 0';\n"
+	 "without it all frames match. --in (if not given): as the port receives them, --out:\n"
+	 "as it sends them. With the same --seed the same frames are chosen.\n",
+	 impair_help, .writes = true, .page = "impair.md"},
 	{"inof", cmd_inof, 3, ANY,
 	 "inof zone add ZONE MEMBER...\ninof zone remove ZONE [MEMBER...]",
 	 "Changes a zone of NVMe-oF hosts of the running switch.\n"
@@ -254,7 +265,8 @@ static const struct opt options[] = {
 	 0, take_interval},
 	{"plain", 0, NULL, "watch: lines instead of a screen", AT(plain)},
 	{"count", 0, "N",
-	 "watch: updates, capture: frames before it ends, show cnps, events: the last N",
+	 "watch: updates, capture: frames before it ends, impair: frames that are changed, show "
+	 "cnps, events: the last N",
 	 AT(count), take_count},
 	{"filter", 0, "EXPRESSION", "capture: as for tcpdump, in one word", AT(capture.filter)},
 	{"only", 0, "KIND", "capture: only drops, marked or pfc", AT(capture.only)},
@@ -274,6 +286,12 @@ static const struct opt options[] = {
 	 "import: pg_profile_lookup.ini of the platform, for lossless groups without a profile",
 	 AT(pg_lookup)},
 	{"partial", 0, NULL, "import: leave out what a policy cannot say", AT(partial)},
+	{"match", 0, "EXPRESSION", "impair: which frames, in one word", AT(impair.match)},
+	{"action", 0, "ACTION", "impair: what happens to them", AT(impair.action)},
+	{"for", 0, "TIME", "impair: the rule ends after TIME (default: 60s)", AT(impair.for_text)},
+	{"seed", 0, "N", "impair: of chance (default: a new one)", AT(impair.seed), take_count},
+	{"in", 0, NULL, "impair: frames that the port receives (default)", AT(impair.in)},
+	{"out", 0, NULL, "impair: frames that the port sends", AT(impair.out)},
 	{"help", 'h', NULL, "after a command: about that command", AT(help)},
 	{"version", 'V', NULL, "the version", AT(version), .last = true},
 };

@@ -19,6 +19,12 @@ struct capture_words { // as given; NULL: not given
 	bool until_drop;
 };
 
+struct impair_words { // as given; NULL: not given
+	const char *match, *action, *for_text;
+	unsigned seed; // 0: not given
+	bool in, out;
+};
+
 struct ctl {
 	const char *name; // of the switch; NULL: not given
 	const struct command *command;
@@ -36,19 +42,20 @@ struct ctl {
 	bool interval_given;
 	bool help, version;
 	bool plain; // watch
-	// watch: updates, capture: frames before it ends; 0: until interrupted. show cnps, show
-	// events: how many
+	// watch: updates, capture: frames before it ends, impair: frames that are changed; 0: until
+	// interrupted. show cnps, show events: how many
 	unsigned count;
 	struct capture_words capture;
 	const char *output, *ports, *pg_lookup; // import, export; NULL: not given
 	bool partial; // import
+	struct impair_words impair;
 };
 
 typedef int ctl_fn(const struct ctl *c, int argc, char **argv);
 
 ctl_fn cmd_show, cmd_watch, cmd_check, cmd_plan, cmd_set, cmd_clear, cmd_quiesce, cmd_request,
 	cmd_reload, cmd_rollback, cmd_capture, cmd_metrics, cmd_watchdog, cmd_flow, cmd_diff,
-	cmd_inof, cmd_support, cmd_completion, cmd_import, cmd_export;
+	cmd_impair, cmd_inof, cmd_support, cmd_completion, cmd_import, cmd_export;
 
 // `usage` is one line per form, and the grammar of completion (control/opts.h).
 struct command {

@@ -813,6 +813,8 @@ static const struct kind {
 	{FACTS_GUARD, "frames that turned back inside a group of ports, by rule", NULL,
 	 {{FACTS_GUARD, "no frame has turned back inside a group of ports",
 	   "rule|s without a frame", FACTS(F_GUARD_packets)}}, 1},
+	{FACTS_IMPAIRMENTS, "rules of impair: what they do, how many frames they changed", NULL,
+	 {{FACTS_IMPAIRMENTS, "no frame was impaired: see weirctl help impair"}}, 1},
 	{FACTS_PGS, "use of the buffer by priority group and pool, XOFF and XON", NULL,
 	 {{FACTS_PGS, "no priority group has got a frame", "idle priority group|s",
 	   FACTS(F_PGS_rx_packets, F_PGS_dropped_packets, F_PGS_min_bytes, F_PGS_shared_bytes,

@@ -56,6 +56,7 @@ const char *show_page(const char *what)
 		{FACTS_EVENTS, "counters.md"},
 		{FACTS_FLOWS, "ipcc.md"},
 		{FACTS_GUARD, "storms.md"},
+		{FACTS_IMPAIRMENTS, "impair.md"},
 		{FACTS_INOF_HOSTS, "inof.md"},
 		{FACTS_INOF_LOG, "inof.md"},
 		{FACTS_INOF_PEERS, "inof.md"},

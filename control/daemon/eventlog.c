@@ -25,6 +25,7 @@
 #include "dataplane/iface.h"
 #include "dataplane/qos/cause.h"
 #include "dataplane/switch.h"
+#include "dataplane/switch_impair.h"
 #include "dataplane/units.h"
 
 enum { WINDOW_NS = SECOND_NS, TIME_LEN = 32, LINE_MAX_LEN = 1024, EVENT_ABOUT_LEN = 128 };
@@ -201,6 +202,21 @@ static void add_thresholds(const struct eventlog *l, const struct event *e, stru
 	row_u64(row, KEY(ECN_AUTO, kmin_bytes), e->b >> 32);
 }
 
+static void add_impairment(const struct eventlog *l, const struct event *e, struct json_object *row)
+{
+	(void)l;
+	row_u64(row, KEY(IMPAIRMENTS, rule), e->a & 0xffffff);
+}
+
+static void add_impairment_end(const struct eventlog *l, const struct event *e,
+			       struct json_object *row)
+{
+	unsigned why = e->a >> 24;
+
+	add_impairment(l, e, row);
+	row_text(row, KEY(IMPAIRMENTS, state), why < N_IMPAIR_WHYS ? impair_why_name[why] : "?");
+}
+
 // The worker, and the ports that are its own (switch_create).
 static void add_worker(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
@@ -317,6 +333,10 @@ static const struct {
 	[EVENT_INOF_REFLECTOR] = {"info"},
 	[EVENT_INOF_REFLECTOR_GONE] = {"alarm", NULL, {{OF_A, KNOWN(INOF_PEERS, named)}}},
 	[EVENT_ECN_AUTO] = {"info", add_thresholds},
+	[EVENT_IMPAIR] = {"warning", add_impairment,
+			 {{OF_B, KNOWN(IMPAIRMENTS, action), WORDS(impair_action_name)}}},
+	[EVENT_IMPAIR_OVER] = {"info", add_impairment_end,
+			 {{OF_B, KNOWN(IMPAIRMENTS, impaired)}}},
 	[EVENT_TX_SET] = {"info", add_queue, {{OF_A, KNOWN(PFC_STATUS, tx), WORDS(off_on)}}},
 	[EVENT_RELOADED] = {"info", NULL, {{OF_A, OWN("changed")}}},
 	[EVENT_RELOAD_FAILED] = {"warning", NULL, {{OF_A, OWN("mistakes")}}},

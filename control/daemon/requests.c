@@ -13,6 +13,7 @@
 #include "control/daemon/capture.h"
 #include "control/daemon/daemon.h"
 #include "control/daemon/flow_requests.h"
+#include "control/daemon/impair.h"
 #include "control/daemon/inof_peers.h"
 #include "control/daemon/json_in.h"
 #include "control/daemon/server.h"
@@ -369,6 +370,18 @@ static const char *on_flow_del(struct requests *r, struct request *q)
 	return LATER;
 }
 
+static const char *on_impair(struct requests *r, struct request *q)
+{
+	if (q->port == OBSERVE_ALL_PORTS)
+		return "no port is given";
+	return impair_request(r->d->sw, (unsigned)q->port, q->json, r->now_ns, &q->data, r->error);
+}
+
+static const char *on_impair_stop(struct requests *r, struct request *q)
+{
+	return impair_request_stop(r->d->sw, q->json, &q->data);
+}
+
 static const char *on_inof_zone(struct requests *r, struct request *q, bool add)
 {
 	struct json_object *members = NULL;
@@ -437,6 +450,8 @@ static const struct command {
 	{"confirm", on_confirm},
 	{"flow_add", on_flow_add},
 	{"flow_del", on_flow_del},
+	{"impair", on_impair, true},
+	{"impair_stop", on_impair_stop},
 	{"inof_local", on_inof_local},
 	{"inof_peer", on_inof_peer},
 	{"inof_reflectors", on_inof_reflectors},

@@ -15,6 +15,7 @@
 #include "control/lab/lab_capture.h"
 #include "control/lab/thresholds.h"
 #include "control/observe/observe.h"
+#include "dataplane/switch_impair.h"
 #include "dataplane/switch_punt.h"
 #include "dataplane/switch_routes.h"
 #include "dataplane/units.h"
@@ -394,6 +395,17 @@ static void recover(struct fabric *f, const struct sc_fault *sc, bool on)
 	actor_poke(&s->actor);
 }
 
+// It ends by itself. A port that has too many rules already gets no other one.
+static void impair(struct fabric *f, const struct sc_fault *sc, bool on)
+{
+	struct fabric_switch *s = &f->switches[sc->target.node];
+	uint32_t id;
+
+	if (on && switch_impair_add(s->sw, sc->target.port, sc->impair, &id) == -ENOMEM)
+		f->out_of_memory = true;
+	actor_poke(&s->actor);
+}
+
 static void cut_off(struct fabric *f, const struct sc_fault *sc, bool on)
 {
 	lab_inof_cut_off(f->inof, sc->target.node, on);
@@ -410,7 +422,7 @@ static void (*const act[N_SC_FAULTS])(struct fabric *f, const struct sc_fault *s
 // Whether two faults change the same thing.
 static bool meet(const struct sc_fault *a, const struct sc_fault *b)
 {
-	if (a->kind != b->kind)
+	if (a->kind != b->kind || a->kind == SC_IMPAIR)
 		return false;
 	if (a->kind == SC_LINK_DOWN || a->kind == SC_LINK_LOSSY || a->kind == SC_LINK_SLOW)
 		return a->link == b->link &&

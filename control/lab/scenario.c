@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/config/impair.h"
 #include "control/config/model.h"
 #include "control/config/rows.h"
 #include "control/inof/endpoint.h"
@@ -110,6 +111,7 @@ struct kind_keys {
 	struct cfg_map map;
 	struct cfg_val for_ns, quanta, every, silent, rate, every_nth, longer_than, shorter_than,
 		control, speed, delay, loopback, policy, burst, period, count;
+	struct sc_impair_keys impair;
 	struct cfg_set classes;
 	struct cfg_list routes;
 	const struct node *override;
@@ -199,6 +201,25 @@ static const struct cfg_row reload_rows[] = {
 	 .help = "routes in place of those that it started with, for the hosts named"},
 };
 static SCHEMA(reload_schema, reload_rows, kind_keys);
+
+static const char *const ways[] = {"in", "out", NULL};
+
+static const struct cfg_row impair_rows[] = {
+	{FOR},
+	{"match", CFG_LINE, AT(kind_keys, impair.match), .max = IMPAIR_TEXT - 1, .dflt_text = "all frames",
+	 .help = "which frames, as in `weirctl impair --match`"},
+	{"action", CFG_LINE, AT(kind_keys, impair.action), .max = IMPAIR_ACTION_TEXT - 1, .required = true,
+	 .help = "`drop`, `delay TIME`, `duplicate`, `reorder N`, `ce [P%]`, `corrupt icrc` or "
+		 "`corrupt payload`"},
+	{"way", CFG_WORD, AT(kind_keys, impair.way), .words = ways,
+	 .help = "`in`: frames that the port receives; `out`: frames that it sends"},
+	{"count", CFG_NUMBER, .unit = UNIT_COUNT, AT(kind_keys, impair.count), .min = 1,
+	 .max = 1 << 30, .dflt_text = "no limit",
+	 .help = "it ends when so many frames were changed"},
+	{"seed", CFG_NUMBER, .unit = UNIT_COUNT, AT(kind_keys, impair.seed), .min = 1,
+	 .max = INT32_MAX, .dflt_text = "of the scenario's", .help = "of chance"},
+};
+static SCHEMA(impair_schema, impair_rows, kind_keys);
 
 static const struct cfg_row recover_rows[] = {
 	{"class", CFG_SET, AT(kind_keys, classes), .max = 7, .required = true,
@@ -725,6 +746,8 @@ static void fill_values(struct fault_reader *r)
 		};
 	} else if (f->kind == SC_RELOAD) {
 		fill_reload(r);
+	} else if (f->kind == SC_IMPAIR) {
+		sc_build_impair(r->b, &k->impair, f);
 	}
 	if (f->kind == SC_CUT_OFF && !r->b->sc->inof.exchange)
 		REFUSE(s, &k->map,

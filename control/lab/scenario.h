@@ -103,6 +103,7 @@ struct sc_link {
 	  "switch: it discards all lossless classes, as `weirctl watchdog drop-all on` does")      \
 	X(CUT_OFF, cut_off, SWITCH, lasting,                                                       \
 	  "switch: it neither hears other switches nor is heard, with the key inof.peers")         \
+	X(IMPAIR, impair, PORT, impair, "port: a rule of `weirctl impair` (impair.md)")            \
 	X(RECOVER, recover, PORT, recover, "port: as `weirctl watchdog recover` does for a class")
 
 enum sc_fault_kind {
@@ -125,6 +126,7 @@ struct sc_fault {
 	int64_t delay_ns; // SLOW; negative: as it is
 	struct wire_loss loss;
 	struct storm_params storm;
+	const struct impair_rule *impair;
 	const char *policy_file; // RELOAD: NULL: the switch's
 	const struct node *override; // RELOAD: laid over what the switch started with
 	uint32_t n_routes; // RELOAD: before those that the switch started with

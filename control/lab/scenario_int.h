@@ -85,6 +85,10 @@ struct sc_inof_peers_keys {
 	struct cfg_val peers, detect; // peers: CFG_WORD_VALUE: off
 };
 
+struct sc_impair_keys { // of a fault
+	struct cfg_val match, action, way, count, seed;
+};
+
 struct sc_keys {
 	struct cfg_map map;
 	struct cfg_val name, title, description, duration, until, at_most, seed, sample, stuck;
@@ -127,6 +131,9 @@ uint32_t sc_read_routes(struct sc_builder *b, uint32_t sw, const struct cfg_list
 bool sc_parse_end(struct sc_builder *b, const struct sc_text *v, struct sc_end *out);
 // The nearest name as "did you mean X?", or those there are.
 const char *sc_known_switches(const struct scenario *sc, struct arena *a, const char *text);
+
+// impair.c: the rule of a fault whose times are known.
+void sc_build_impair(struct sc_builder *b, const struct sc_impair_keys *k, struct sc_fault *f);
 
 // scenario_build.c: switches, hosts and links with their settings, first those of the topology.
 void sc_build_nodes(struct sc_builder *b);

@@ -41,6 +41,8 @@ static const struct {
 	{F_ECN_kmin_bytes, "integer", "null"},
 	{F_ECN_kmax_bytes, "integer", "null"},
 	{F_ECN_pmax_percent, "number", "null"},
+	{F_IMPAIRMENTS_left_us, "integer", "null"},
+	{F_IMPAIRMENTS_most, "integer", "null"},
 	{F_INOF_HOSTS_service_port, "integer", NULL},
 	{F_INOF_LOG_sequence, "integer", NULL},
 	{F_PFC_rx_pause_last_change_us, "integer", "null"},

@@ -644,13 +644,23 @@ static void waiting_row(struct json_object *list, const char *port, int queue, u
 	row_text(row, KEY(DROPS, reason), reason);
 }
 
+static uint64_t impair_held(const struct weir_switch *sw, unsigned port)
+{
+	struct impair_view v;
+	uint64_t n = 0;
+
+	for (unsigned i = 0; switch_impair_get(sw, i, &v); i++)
+		n += v.port == port ? v.held : 0;
+	return n;
+}
+
 struct json_object *observe_waiting(const struct weir_switch *sw)
 {
 	const struct policy *pol = switch_policy(sw);
 	struct json_object *list = json_object_new_array();
 
 	for (unsigned port = 0; port < pol->n_ports; port++) {
-		uint64_t all = gauge_get(&switch_port_counters(sw, port)->queued);
+		uint64_t all = gauge_get(&switch_port_counters(sw, port)->queued), held;
 		const char *name = pol->ports[port].name;
 
 		for (unsigned q = 0; q < N_QUEUES; q++) {
@@ -659,6 +669,9 @@ struct json_object *observe_waiting(const struct weir_switch *sw)
 			waiting_row(list, name, (int)q, n, waiting_reason(sw, port, q));
 			all = all > n ? all - n : 0;
 		}
+		held = impair_held(sw, port);
+		waiting_row(list, name, -1, held, "held by a rule of impair");
+		all = all > held ? all - held : 0;
 		waiting_row(list, name, -1, all, "refused by the driver, sent when it has room");
 	}
 	return list;
@@ -682,6 +695,7 @@ static const struct {
 	{FACTS_DROPS, show_drops}, {FACTS_CONTROL, show_control}, {FACTS_BALANCE, show_balance},
 	{FACTS_LATENCY, show_latency}, {FACTS_FDB, show_fdb}, {FACTS_WORKERS, show_workers},
 	{FACTS_WATCHDOG, show_watchdog}, {FACTS_GUARD, show_guard}, {FACTS_CAUSES, show_causes},
+	{FACTS_IMPAIRMENTS, show_impairments},
 	{FACTS_LLDP, show_lldp}, {FACTS_DCBX, show_dcbx},
 	{FACTS_INOF_HOSTS, show_inof_hosts}, {FACTS_INOF_ZONES, show_inof_zones},
 	{FACTS_INOF_LOG, show_inof_log}, {FACTS_INOF_PORTS, show_inof_ports},

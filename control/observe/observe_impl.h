@@ -12,6 +12,7 @@
 #include "control/observe/observe.h"
 #include "control/observe/rate.h"
 #include "dataplane/forward/fdb.h"
+#include "dataplane/switch_impair.h"
 #include "dataplane/switch_vxlan.h"
 #include "dataplane/units.h"
 
@@ -159,6 +160,8 @@ struct at {
 		struct value history;
 	} part;
 	uint64_t records_lost_base;
+	// impair.c
+	const struct impair_view *impair;
 	// auto_ecn.c
 	const struct autoecn_view *ecn;
 	// lldp.c
@@ -213,6 +216,9 @@ show_fn show_vlan, show_qos, show_pfc_status, show_ecn, show_buffers_config;
 
 // A list of class numbers.
 struct json_object *class_list(uint8_t classes);
+
+// impair.c
+show_fn show_impairments;
 
 // auto_ecn.c
 show_fn show_auto_ecn;

@@ -298,6 +298,11 @@ static void on_roce(struct nic *nic, const struct rte_mbuf *m, uint32_t len,
 		nic->stats.ignored++;
 		return;
 	}
+	// A switch damaged the payload, which is not stored (dataplane/impair.h).
+	if (m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_BAD) {
+		nic->stats.icrc_errors++;
+		return;
+	}
 	switch (roce_read(frame, len, m->data_len, info, &pkt)) {
 	case FRAME_SHORT:
 		nic->stats.malformed++;

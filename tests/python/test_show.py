@@ -46,6 +46,10 @@ def show_schema():
 def test_answers_are_as_the_schema_says(weir_switch, name):
     h1, h2, *_ = weir_switch.hosts
     h1.ping(h2, dscp=26)
+    if name == "roce":
+        weir_switch.weirctl("impair", "p1", "--match", "nak", "--action", "drop", "--count", "1")
+        weir_switch.weirctl("impair", "p1", "--match", "nak", "--action", "drop")
+        weir_switch.weirctl("impair", "stop", "2")
     if name == "guard": # routes
         h1.run("ip", "addr", "add", "10.1.1.2/24", "dev", h1.device)
         assert h1.ping("10.1.1.1") == 3
