@@ -144,12 +144,21 @@ static const struct named {
 	       {"CNP", ROCE_CNP},
 	       {NULL, 0}};
 
+enum { N_WORDS = sizeof(words) / sizeof(words[0]),
+       N_TERMS = N_WORDS + sizeof(fields) / sizeof(fields[0]) };
+
+static const char roce_prefix[] = "roce.";
+enum { PREFIX_LEN = sizeof(roce_prefix) - 1 };
+
+// Words, fields, and fields again without the prefix that may be left out.
 static const char *term_name(const void *ctx, unsigned i)
 {
+	const char *name = i < N_WORDS ? words[i].name
+				       : fields[(i - N_WORDS) % IMPAIR_N_FIELDS].name;
+
 	(void)ctx;
-	return i < sizeof(words) / sizeof(words[0])
-		       ? words[i].name
-		       : fields[i - sizeof(words) / sizeof(words[0])].name;
+	return i >= N_TERMS && strncmp(name, roce_prefix, PREFIX_LEN) == 0 ? name + PREFIX_LEN
+									   : name;
 }
 
 static const char *value_name(const void *ctx, unsigned i)
@@ -161,7 +170,8 @@ static const char *value_name(const void *ctx, unsigned i)
 static bool is_field(const char *text, const char *name)
 {
 	return strcmp(text, name) == 0 ||
-	       (strncmp(name, "roce.", 5) == 0 && strcmp(text, name + 5) == 0);
+	       (strncmp(name, roce_prefix, PREFIX_LEN) == 0 &&
+		strcmp(text, name + PREFIX_LEN) == 0);
 }
 
 // ---- values
@@ -287,8 +297,10 @@ static bool divisor(struct parser *ps, struct impair_test *t)
 // `in A - B`, of which A is not above B.
 static bool range(struct parser *ps, struct impair_test *t)
 {
-	const char *where = ps->p;
+	const char *where;
 
+	skip_space(ps);
+	where = ps->p;
 	if (!value(ps, t, &t->low))
 		return false;
 	if (!take(ps, "-"))
@@ -320,6 +332,7 @@ static bool comparison(struct parser *ps, struct impair_test *t)
 		return wrong(ps, where, "an address is compared with == or !=") != NULL;
 	if (ip)
 		return address(ps, t);
+	skip_space(ps);
 	where = ps->p;
 	if (!value(ps, t, &v))
 		return false;
@@ -379,8 +392,6 @@ static bool finish_term(struct parser *ps, struct impair_test *t)
 
 static const struct branch *term(struct parser *ps)
 {
-	enum { N_WORDS = sizeof(words) / sizeof(words[0]),
-	       N_TERMS = N_WORDS + sizeof(fields) / sizeof(fields[0]) };
 	char text[WORD_LEN];
 	const char *where = word(ps, text), *closest;
 	struct branch *n = new_branch(ps, where);
@@ -395,7 +406,7 @@ static const struct branch *term(struct parser *ps)
 			    : !is_field(text, fields[i - N_WORDS].name)))
 		i++;
 	if (i == N_TERMS) {
-		closest = schema_closest(text, N_TERMS, term_name, NULL);
+		closest = schema_closest(text, N_TERMS + IMPAIR_N_FIELDS, term_name, NULL);
 		return wrong(ps, where, "there is no field %s%s%s", SHOWN(text),
 			     closest != NULL ? ": did you mean " : "",
 			     closest != NULL ? closest : "");

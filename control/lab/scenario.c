@@ -206,9 +206,10 @@ static const char *const ways[] = {"in", "out", NULL};
 
 static const struct cfg_row impair_rows[] = {
 	{FOR},
-	{"match", CFG_LINE, AT(kind_keys, impair.match), .max = IMPAIR_TEXT - 1, .dflt_text = "all frames",
-	 .help = "which frames, as in `weirctl impair --match`"},
-	{"action", CFG_LINE, AT(kind_keys, impair.action), .max = IMPAIR_ACTION_TEXT - 1, .required = true,
+	{"match", CFG_LINE, AT(kind_keys, impair.match), .max = IMPAIR_TEXT - 1,
+	 .dflt_text = "all frames", .help = "which frames, as in `weirctl impair --match`"},
+	{"action", CFG_LINE, AT(kind_keys, impair.action), .max = IMPAIR_ACTION_TEXT - 1,
+	 .required = true,
 	 .help = "`drop`, `delay TIME`, `duplicate`, `reorder N`, `ce [P%]`, `corrupt icrc` or "
 		 "`corrupt payload`"},
 	{"way", CFG_WORD, AT(kind_keys, impair.way), .words = ways,

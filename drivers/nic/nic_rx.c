@@ -284,6 +284,12 @@ static void on_trimmed(struct nic *nic, const struct pkt_info *info, uint32_t sr
 	qp_update(nic, qp);
 }
 
+// A switch has damaged the payload, which is not stored (dataplane/impair.h).
+static bool is_damaged(const struct rte_mbuf *m)
+{
+	return m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_BAD;
+}
+
 static void on_roce(struct nic *nic, const struct rte_mbuf *m, uint32_t len,
 		    const struct pkt_info *info)
 {
@@ -298,8 +304,7 @@ static void on_roce(struct nic *nic, const struct rte_mbuf *m, uint32_t len,
 		nic->stats.ignored++;
 		return;
 	}
-	// A switch damaged the payload, which is not stored (dataplane/impair.h).
-	if (m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_BAD) {
+	if (is_damaged(m)) {
 		nic->stats.icrc_errors++;
 		return;
 	}
@@ -476,7 +481,7 @@ static bool is_snapped_roce(const struct nic *nic, const struct rte_mbuf *m)
 	uint32_t l3_len = m->pkt_len - (uint32_t)sizeof(*eth);
 
 	return m->nb_segs == 1 && m->data_len >= ROCE_MAX_HEADERS && m->data_len < m->pkt_len &&
-	       be16_get(&eth->type) == ETYPE_IPV4 && ip->ver_ihl == 0x45 &&
+	       !is_damaged(m) && be16_get(&eth->type) == ETYPE_IPV4 && ip->ver_ihl == 0x45 &&
 	       ip->proto == IP_PROTO_UDP && !(be16_get(&ip->frag) & IPV4_FRAG_OFF_MASK) &&
 	       be16_get(&udp->dport) == ROCE_UDP_PORT && be16_get(&ip->total_len) == l3_len &&
 	       be16_get(&udp->len) == l3_len - sizeof(*ip) && be32_get(&ip->dst) == nic->cfg.ip &&
