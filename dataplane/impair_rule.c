@@ -7,6 +7,8 @@
 #include "dataplane/packet/roce.h"
 #include "dataplane/packet/wire.h"
 
+enum { CM_QP = 1 };
+
 const char *const impair_action_name[N_IMPAIR_ACTIONS] = {
 #define X(id, name, ...) [IMPAIR_ACT_##id] = name,
 	IMPAIR_ACTIONS(X)
@@ -87,7 +89,8 @@ static bool word_holds(enum impair_field word, struct impair_memory *memory,
 	case IMPAIR_TCP: return is_ip(pkt) && pkt->ip_proto == IP_PROTO_TCP;
 	case IMPAIR_UDP: return is_ip(pkt) && pkt->ip_proto == IP_PROTO_UDP;
 	case IMPAIR_ROCE: return pkt->roce;
-	case IMPAIR_DATA: return pkt->roce && pkt->roce_data;
+	case IMPAIR_DATA: return pkt->roce && pkt->roce_data && pkt->bth_dest_qp != CM_QP;
+	case IMPAIR_CM: return pkt->roce && pkt->bth_dest_qp == CM_QP;
 	case IMPAIR_ACK: return is_answer(f, ROCE_ROLE_ACK);
 	case IMPAIR_NAK: return is_answer(f, ROCE_ROLE_NAK);
 	case IMPAIR_CNP: return pkt->roce && pkt->bth_opcode == ROCE_CNP;

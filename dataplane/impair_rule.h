@@ -39,7 +39,8 @@
 	X(TCP, "tcp", "the frame is TCP")                                                          \
 	X(UDP, "udp", "the frame is UDP")                                                          \
 	X(ROCE, "roce", "the frame is RoCEv2: UDP to port 4791 with a whole BTH")                  \
-	X(DATA, "data", "RoCEv2, but no ACK, NAK or CNP")                                          \
+	X(DATA, "data", "RoCEv2, but no ACK, NAK, CNP or cm")                                      \
+	X(CM, "cm", "connection management: RoCEv2 to queue pair 1")                               \
 	X(ACK, "ack", "ACK or atomic ACK of RoCEv2")                                               \
 	X(NAK, "nak", "NAK or RNR NAK of RoCEv2")                                                  \
 	X(CNP, "cnp", "CNP of RoCEv2")                                                             \

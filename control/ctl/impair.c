@@ -67,7 +67,7 @@ int cmd_impair(const struct ctl *c, int argc, char **argv)
 	int64_t for_ns;
 
 	if (argc == 1 && strcmp(argv[0], "list") == 0)
-		return cmd_show(c, 1, (char *[]){(char[]){"impairments"}});
+		return cmd_show(c, 1, (char *[]){(char[]){"impairments"}, NULL});
 	if (argc == 2 && strcmp(argv[0], "stop") == 0)
 		return stop(c, argv[1]);
 	if (c->impair.action == NULL || (c->impair.in && c->impair.out))

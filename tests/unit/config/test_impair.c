@@ -103,6 +103,7 @@ static const struct {
 	{"  ", ALL},
 	{"roce", ROCE},
 	{"data", W},
+	{"cm", 0},
 	{"ack", A},
 	{"nak", N},
 	{"cnp", C},
