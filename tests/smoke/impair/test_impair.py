@@ -129,7 +129,8 @@ def packets_are_lost_by_their_psn_once_and_sent_again():
 
 
 def copies_are_seen_twice_behind_the_switch():
-    run = Run(WORLD, SWITCH, ["p2", "--match", "data && every 50", "--action", "duplicate", "--out"])
+    run = Run(WORLD, SWITCH, ["p2", "--match", "data && every 50", "--action", "duplicate",
+                              "--out"])
     before, after = run.psns(0), run.psns(1)
     rule, = run.rules
     want(rule["impaired"] >= MESSAGES * PACKETS // 50, f"{rule}")
