@@ -223,21 +223,9 @@ int check_print(const char *path, bool json, bool strict, FILE *out)
 
 struct plan_pg {
 	unsigned pg;
-	uint64_t min, shared, xoff, xoff_at, xoff_alone, xon_at, t_flight, neighbour; // bytes
+	// Bytes.
+	uint64_t min, shared, xoff, xoff_at, xoff_alone, xon_at, xon_alone, t_flight, neighbour;
 };
-
-// One group alone, in an empty switch, enters XOFF at min + F*a/(1+a).
-static uint64_t alone_cells(const struct policy *p, const struct pg_params *pg)
-{
-	uint64_t f = p->buffer.ingress_pool_cells, shared = pg->shared.static_cells;
-	int log2 = pg->shared.alpha_log2;
-
-	if (pg->shared.dynamic && log2 >= 0)
-		shared = (f << log2) / (1 + (1ull << log2));
-	else if (pg->shared.dynamic)
-		shared = f / (1 + (1ull << -log2));
-	return pg->min_cells + min_u64(shared, f);
-}
 
 static struct plan_pg plan_pg(const struct config *c, const struct policy *p, unsigned port,
 			      unsigned cls)
@@ -252,7 +240,8 @@ static struct plan_pg plan_pg(const struct config *c, const struct policy *p, un
 	r.xoff = compile_xoff_bytes(c, &c->ports[port], pg, pp->speed_bps);
 	r.shared = min_u64(free_cells, threshold_cells(&params->shared, free_cells)) * cell;
 	r.xoff_at = r.min + r.shared;
-	r.xoff_alone = alone_cells(p, params) * cell;
+	r.xoff_alone = (params->min_cells + plan_alone_cells(&params->shared, free_cells)) * cell;
+	r.xon_alone = plan_xon_alone_cells(params, free_cells) * cell;
 	r.xon_at = r.min + min_u64(free_cells, pg_xon_at(params, free_cells)) * cell;
 	r.t_flight = compile_flight_bytes(c, &c->ports[port], pg, pp->speed_bps);
 	r.neighbour = (uint64_t)pp->tx_ring_bytes + pp->max_frame;
@@ -299,7 +288,8 @@ static struct json_object *pgs_json(const struct config *c, const struct policy 
 			    {"shared_bytes", g.shared}, {"headroom_bytes", g.xoff},
 			    {"xoff_bytes", g.xoff}, {"xoff_cells", p->ports[i].pg[g.pg].xoff_cells},
 			    {"xoff_at_bytes", g.xoff_at}, {"xoff_alone_bytes", g.xoff_alone},
-			    {"xon_at_bytes", g.xon_at}, {"t_flight_bytes", g.t_flight});
+			    {"xon_at_bytes", g.xon_at}, {"xon_alone_bytes", g.xon_alone},
+			    {"t_flight_bytes", g.t_flight});
 		add_bool(o, "headroom_holds", g.xoff >= g.t_flight);
 		ADD_NUMBERS(o, {"neighbour_must_reserve_bytes", g.neighbour});
 		add_bool(o, "ecn", e.n_outputs != 0);
@@ -900,6 +890,7 @@ static void plan_json(const struct config *c, const struct policy *p, const stru
 	ADD_NUMBERS(o, {"cell_bytes", p->cell.bytes});
 	json_object_object_add(o, "ports", ports_json(c, p));
 	json_object_object_add(o, "pgs", pgs_json(c, p));
+	json_object_object_add(o, "queues", plan_queues_json(p));
 	list = added(o, "ecn_traffic", json_object_new_array());
 	for (unsigned i = 0; i < N_SENTENCES; i++)
 		append_text(list, ecn_sentences[i]);

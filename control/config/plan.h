@@ -27,6 +27,15 @@ struct ipcc_depth {
 struct ipcc_depth plan_ipcc_depth(const struct policy *p, unsigned port, unsigned queue,
 				  uint32_t share_q16);
 
+// ---- one user alone in an empty switch, with frames of one cell (plan_queues.c)
+// Cells of shared memory that the user gets below the threshold.
+uint64_t plan_alone_cells(const struct threshold *t, uint64_t pool);
+// Cells, min included, at or below which the group sends XON.
+uint64_t plan_xon_alone_cells(const struct pg_params *pg, uint64_t pool);
+// The list of all queues, for the plan.
+struct json_object;
+struct json_object *plan_queues_json(const struct policy *p);
+
 // ---- whether ECN marks before PFC pauses (plan_ecn.c)
 enum ecn_before_pfc {
 	ECN_BEFORE_PFC_NO, // fewer than 0.1 marks, or no other port

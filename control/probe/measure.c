@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/probe/measure.h"
+
+#include <string.h>
+
+// In the order of `all`: later ones use what earlier ones found.
+const struct probe_measure probe_measures[PROBE_N_MEASURES] = {
+	{"cell", "size of a cell: the longest frame that takes one", probe_cell, PROBE_CELL,
+	 PROBE_CELL},
+	{"xoff", "XOFF threshold of the priority group", probe_xoff, PROBE_XOFF_FRAMES,
+	 PROBE_XOFF_BYTES},
+	{"shared", "shared limit of the group, alone and beside a full one", probe_shared,
+	 PROBE_SHARED_BYTES, PROBE_POOL_BYTES},
+	{"xon", "XON threshold of the group; exact with a third port", probe_xon, PROBE_XON_CELLS,
+	 PROBE_XON_BYTES},
+	{"headroom", "frames that are accepted after PAUSE until a loss", probe_headroom,
+	 PROBE_HEADROOM_FRAMES, PROBE_HEADROOM_BYTES},
+	{"limit", "frames that the queue takes until a loss; for lossy classes", probe_limit,
+	 PROBE_LIMIT_FRAMES, PROBE_LIMIT_BYTES},
+	{"ecn", "marking curve: kmin, kmax and pmax", probe_ecn, PROBE_KMIN, PROBE_SAMPLES},
+	{"dwrr", "shares of --classes in the egress", probe_dwrr, PROBE_SHARE_0, PROBE_SHARE_7},
+	{"reaction", "time and bytes from PAUSE sent to the last frame", probe_reaction,
+	 PROBE_REACTION, PROBE_REACTION_BYTES, .obeys = true},
+	{"watchdog", "times of a PFC watchdog: detection and restoration", probe_watchdog,
+	 PROBE_DETECT, PROBE_RESTORE, .obeys = true},
+};
+
+int probe_measure_find(const char *name)
+{
+	for (int i = 0; i < PROBE_N_MEASURES; i++)
+		if (strcmp(probe_measures[i].name, name) == 0)
+			return i;
+	return -1;
+}
+
+static enum probe_verdict run(struct probe *p, const struct probe_measure *m, bool obeys)
+{
+	if (!obeys && (m->obeys || p->conf.hold == PROBE_HOLD_PFC)) {
+		(void)probe_cannot(p, "does not answer PFC");
+		return PROBE_NO_ANSWER;
+	}
+	probe_say(p, "%s", m->help);
+	return m->run(p);
+}
+
+unsigned probe_measure_all(struct probe *p, unsigned which,
+			   struct probe_result results[PROBE_N_MEASURES])
+{
+	unsigned undone = 0;
+	bool passes = probe_hello(p), obeys = passes && probe_obeys(p);
+
+	for (unsigned i = 0; i < PROBE_N_MEASURES; i++) {
+		struct probe_result *r = &results[i];
+
+		*r = (struct probe_result){0};
+		if (!(which >> i & 1))
+			continue;
+		r->verdict = PROBE_CANNOT;
+		if (passes && !p->broken) {
+			p->why[0] = '\0';
+			r->verdict = run(p, &probe_measures[i], obeys);
+		}
+		if (r->verdict == PROBE_DONE)
+			continue;
+		memcpy(r->why, p->why, sizeof(r->why));
+		undone++;
+	}
+	return undone;
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine of weir-probe: trials of numbered frames through a device, between two or three ports,
+// while PAUSE of the receiving port holds the egress. The measures (measure.h) are made of trials.
+//
+// It sees the device by three things: frames that it sends, frames that come, and the time. A
+// runner (probe_io) gives them: live ports (live_run.c), or a switch on the virtual clock
+// (wire_run.c). One thread. Nothing here reads a clock.
+//
+//   port PROBE_TX --> device --> port PROBE_RX      the egress under test
+//                            --> port PROBE_THIRD   a second egress, or a second sender
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "control/probe/frame.h"
+
+enum probe_port { PROBE_TX, PROBE_RX, PROBE_THIRD, PROBE_PORTS };
+enum { PROBE_CLASSES = 8, PROBE_WHY_LEN = 256 };
+
+struct probe;
+
+// What a runner does for the engine. Lengths are without FCS, times in ns.
+struct probe_io {
+	void *of;
+	// False: the port has no room now.
+	bool (*send)(void *of, enum probe_port port, const uint8_t *frame, uint16_t len);
+	// Gives what arrives to probe_receive, and calls probe_tick in time, until the clock is at
+	// until_ns; looks once if that has passed.
+	void (*run)(void *of, uint64_t until_ns);
+	uint64_t (*now)(void *of);
+	// Holds or releases the egress by the operator's way. 0, or -1 with a message printed.
+	int (*order)(void *of, bool hold);
+	// Longest time between two looks at the ports since the last call; 0: events are exact.
+	uint64_t (*gap)(void *of);
+};
+
+enum probe_hold { PROBE_HOLD_PFC, PROBE_HOLD_ORDER };
+
+struct probe_conf {
+	uint8_t mac[PROBE_PORTS][6];
+	uint64_t speed_bps[PROBE_PORTS];
+	bool third; // there is a third port
+	uint8_t cls;
+	uint8_t classes[PROBE_CLASSES]; // whose weights are compared
+	unsigned n_classes;
+	int dscp[PROBE_CLASSES]; // of each class
+	int vlan; // PROBE_NO_TAG: none
+	enum probe_hold hold;
+	uint64_t settle_ns; // after the last frame, until the device has reacted for certain
+	uint64_t interval_ns; // between two frames at least; 0: line rate
+	uint32_t most; // frames of a trial at most
+	uint32_t passes; // of the marking curve
+	uint64_t cell_bytes; // 0: not known
+	uint64_t min_bytes; // memory that is reserved for the group
+	uint64_t storm_ns; // longest storm for the watchdog
+	uint16_t quanta; // of each PAUSE
+	void (*progress)(void *of, const char *text); // may be NULL
+	void *progress_of;
+};
+
+// A number with its bounds. The true value lies between low and high.
+struct probe_value {
+	bool given;
+	int64_t value, low, high;
+};
+
+enum probe_value_id {
+#define VALUE(id, ...) PROBE_##id,
+#include "control/probe/values.def"
+#undef VALUE
+	PROBE_N_VALUES
+};
+
+enum probe_verdict {
+	PROBE_NOT_RUN,
+	PROBE_DONE,
+	PROBE_NO_ANSWER, // the device does not answer PFC
+	PROBE_CANNOT, // why says the reason
+};
+
+// What a trial saw of one frame.
+struct probe_seen {
+	uint64_t sent_ns, t_ns; // t_ns: arrival; 0: it did not arrive
+	uint32_t nth; // place among all arrivals
+	uint16_t len;
+	uint8_t cls, ecn;
+};
+
+struct probe_pfc {
+	uint64_t t_ns, until_ns; // of the last PFC frame of the class; the end of its PAUSE
+	uint64_t xon_ns; // of the last XON
+	uint32_t n_pause, n_xon; // frames
+};
+
+struct probe {
+	struct probe_conf conf;
+	struct probe_io io;
+	// The trial.
+	uint32_t trial, n_sent, n_arrived;
+	uint32_t n_leaked; // arrived while the egress was held
+	bool held;
+	bool ordered; // by the operator's way
+	struct probe_seen *seen; // conf.most of them
+	struct probe_pfc pfc[PROBE_PORTS][PROBE_CLASSES];
+	uint8_t pausing[PROBE_PORTS]; // classes that this port pauses
+	uint64_t pause_due_ns[PROBE_PORTS], pause_sent_ns[PROBE_PORTS];
+	uint64_t next_ns[PROBE_PORTS]; // when the port may send the next frame
+	uint64_t last_arrival_ns;
+	uint32_t n_hello; // hello frames that arrived
+	uint64_t path_ns; // longest way of a frame of full size through the idle device
+	// Results.
+	struct probe_value value[PROBE_N_VALUES];
+	const char *word[PROBE_N_VALUES]; // a finding in words beside a number, or NULL
+	char why[PROBE_WHY_LEN];
+	bool broken; // the operator's command failed: stop
+};
+
+// 0 or -ENOMEM. conf and io are copied.
+__attribute__((warn_unused_result)) int probe_init(struct probe *p, const struct probe_conf *conf,
+						   const struct probe_io *io);
+void probe_fini(struct probe *p);
+
+// ---- for the runner
+
+// A frame that arrived at t_ns.
+void probe_receive(struct probe *p, enum probe_port port, const uint8_t *frame, uint32_t len,
+		   uint64_t t_ns);
+// Sends the PAUSE frames that are due, and returns when the next one is.
+uint64_t probe_tick(struct probe *p, uint64_t now_ns);
+
+// ---- for the measures
+
+struct probe_shot {
+	enum probe_port from, to;
+	uint8_t cls, ecn;
+	uint16_t len;
+};
+
+// A frame of the class under test from PROBE_TX to PROBE_RX.
+struct probe_shot probe_shot(const struct probe *p, uint16_t len);
+
+// The device learns the addresses of all ports, and frames pass. False: why says what does not.
+bool probe_hello(struct probe *p);
+// Whether the device stops sending on PAUSE of the receiving port.
+bool probe_obeys(struct probe *p);
+
+// Begins a trial: no frame is under way, the counts are 0. hold: of the egress, by PFC for these
+// classes (bits), or by the operator's way.
+bool probe_begin(struct probe *p, uint8_t hold);
+// Sends n frames at the pace of the port. False: the trial has no number left.
+bool probe_send(struct probe *p, const struct probe_shot *shot, uint32_t n);
+// The port begins or ends to pause these classes at once. An end sends XON.
+void probe_pause(struct probe *p, enum probe_port port, uint8_t classes, bool on);
+void probe_run(struct probe *p, uint64_t for_ns);
+// Waits until the device has reacted to all that was sent. True: it pauses the port and class now.
+bool probe_settle(struct probe *p, enum probe_port port, uint8_t cls);
+bool probe_paused(const struct probe *p, enum probe_port port, uint8_t cls);
+// Releases the egress and waits until no frame comes any more.
+void probe_release(struct probe *p);
+uint32_t probe_lost(const struct probe *p); // after probe_release
+// Frames that were sent before the first lost one.
+uint32_t probe_first_lost(const struct probe *p);
+// Time that a frame takes on the wire of a port.
+uint64_t probe_wire_ns(const struct probe *p, enum probe_port port, uint32_t len);
+uint64_t probe_now(struct probe *p);
+
+// ---- results
+
+void probe_found(struct probe *p, enum probe_value_id id, int64_t value, int64_t low, int64_t high);
+// Sets the reason. Returns PROBE_CANNOT.
+__attribute__((format(printf, 2, 3))) enum probe_verdict probe_cannot(struct probe *p,
+								     const char *fmt, ...);
+__attribute__((format(printf, 2, 3))) void probe_say(struct probe *p, const char *fmt, ...);

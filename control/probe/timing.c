@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+// What has a time or a share: weights of classes, the reaction to PAUSE, and the watchdog. Times
+// come with bounds: the probe looks at its ports at moments, and a frame is seen up to one gap
+// between two looks after it came.
+#include "control/probe/measure.h"
+#include "dataplane/units.h"
+
+enum {
+	DWRR_MOST = 1500, // frames of each class
+	DWRR_LEN = 256,
+	WARM_UP = 50, // frames before the PAUSE
+	REACTIONS = 5,
+	TRICKLE = 64, // frames in the time in which a restoration is looked for, per settle time
+};
+
+// ---- weights
+
+// Bytes of each class until the first one has no frame left.
+static uint64_t count_shares(const struct probe *p, uint64_t bytes[PROBE_CLASSES])
+{
+	uint32_t left[PROBE_CLASSES] = {0}, end = UINT32_MAX, last[PROBE_CLASSES] = {0};
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < p->n_sent; i++) {
+		const struct probe_seen *s = &p->seen[i];
+
+		left[s->cls]++;
+		if (s->t_ns != 0 && s->nth >= last[s->cls])
+			last[s->cls] = s->nth;
+	}
+	for (unsigned c = 0; c < PROBE_CLASSES; c++)
+		if (left[c] != 0 && last[c] < end)
+			end = last[c];
+	for (uint32_t i = 0; i < p->n_sent; i++) {
+		const struct probe_seen *s = &p->seen[i];
+
+		if (s->t_ns == 0 || s->nth > end)
+			continue;
+		bytes[s->cls] += s->len;
+		sum += s->len;
+	}
+	return sum;
+}
+
+static void found_shares(struct probe *p)
+{
+	uint64_t bytes[PROBE_CLASSES] = {0}, sum = count_shares(p, bytes);
+
+	for (unsigned i = 0; i < p->conf.n_classes; i++) {
+		unsigned c = p->conf.classes[i];
+		int64_t ppm = (int64_t)(bytes[c] * PPM / sum);
+		// A scheduler serves up to one frame of full size out of turn, at each end.
+		int64_t off = (int64_t)(2ull * PROBE_LEN_MAX * PPM / sum);
+
+		probe_found(p, PROBE_SHARE_0 + c, ppm, ppm > off ? ppm - off : 0,
+			    ppm + off < PPM ? ppm + off : PPM);
+		if (bytes[c] == sum && p->conf.n_classes > 1)
+			p->word[PROBE_SHARE_0 + c] = "strict";
+	}
+}
+
+enum probe_verdict probe_dwrr(struct probe *p)
+{
+	uint32_t per_class = p->conf.most / PROBE_CLASSES;
+	struct probe_shot shot = probe_shot(p, DWRR_LEN);
+	uint8_t classes = 0;
+	uint32_t lost;
+
+	if (p->conf.n_classes < 2)
+		return probe_cannot(p, "name two classes or more with --classes");
+	per_class = per_class > DWRR_MOST ? DWRR_MOST : per_class;
+	// Room for all classes in the buffer that one class found.
+	if (p->value[PROBE_XOFF_BYTES].given) {
+		uint64_t room = (uint64_t)p->value[PROBE_XOFF_BYTES].value / p->conf.n_classes / 2;
+
+		per_class = (uint32_t)min_u64(per_class, room / DWRR_LEN);
+	}
+	for (unsigned i = 0; i < p->conf.n_classes; i++)
+		classes |= (uint8_t)(1u << p->conf.classes[i]);
+	if (!probe_begin(p, classes))
+		return PROBE_CANNOT;
+	for (uint32_t n = 0; n < per_class; n++)
+		for (unsigned i = 0; i < p->conf.n_classes; i++) {
+			shot.cls = p->conf.classes[i];
+			(void)probe_send(p, &shot, 1);
+		}
+	(void)probe_settle(p, PROBE_TX, p->conf.cls);
+	if (p->n_leaked != 0) {
+		probe_release(p);
+		return probe_cannot(p,
+				    "frames left the egress although it was held; hold lossy "
+				    "classes with --hold");
+	}
+	probe_release(p);
+	lost = probe_lost(p);
+	if (p->broken)
+		return PROBE_CANNOT;
+	if (lost != 0 || p->n_arrived == 0)
+		return probe_cannot(p, "%u frames were lost", lost);
+	found_shares(p);
+	return PROBE_DONE;
+}
+
+// ---- reaction
+
+// One PAUSE under load. Sets the time to the last frame and its bounds.
+static bool react(struct probe *p, struct probe_value *t, int64_t *bytes)
+{
+	const struct probe_shot shot = probe_shot(p, PROBE_LEN_MAX);
+	uint64_t pace = max_u64(p->conf.interval_ns, probe_wire_ns(p, PROBE_TX, shot.len));
+	uint64_t paused_ns, sent_ns, last_ns = 0;
+	int64_t gap;
+
+	(void)probe_begin(p, 0);
+	(void)probe_send(p, &shot, WARM_UP);
+	(void)p->io.gap(p->io.of);
+	paused_ns = probe_now(p);
+	probe_pause(p, PROBE_RX, (uint8_t)(1u << p->conf.cls), true);
+	sent_ns = probe_now(p);
+	// Frames go on until the device has been silent for long.
+	do {
+		if (!probe_send(p, &shot, 1))
+			break;
+	} while (probe_now(p) < max_u64(p->last_arrival_ns, sent_ns) + p->conf.settle_ns / 2);
+	gap = (int64_t)p->io.gap(p->io.of);
+	*bytes = 0;
+	for (uint32_t i = 0; i < p->n_sent; i++) {
+		const struct probe_seen *s = &p->seen[i];
+
+		if (s->t_ns > paused_ns) {
+			*bytes += s->len;
+			last_ns = max_u64(last_ns, s->t_ns);
+		}
+	}
+	probe_release(p);
+	if (last_ns == 0)
+		last_ns = paused_ns;
+	t->value = (int64_t)(last_ns - paused_ns);
+	// The device stopped after it had begun the last frame, and before it began another one.
+	t->low = t->value - gap - (int64_t)(sent_ns - paused_ns) -
+		 (int64_t)probe_wire_ns(p, PROBE_RX, shot.len);
+	t->low = t->low < 0 ? 0 : t->low;
+	t->high = t->value + (int64_t)pace;
+	return p->n_sent < p->conf.most;
+}
+
+enum probe_verdict probe_reaction(struct probe *p)
+{
+	struct probe_value worst = {.value = -1}, t;
+	int64_t most = 0, bytes;
+
+	for (unsigned i = 0; i < REACTIONS; i++) {
+		if (!react(p, &t, &bytes))
+			return probe_cannot(p, "frames come on after a PAUSE");
+		if (t.value > worst.value)
+			worst = t;
+		most = bytes > most ? bytes : most;
+		probe_say(p, "reaction %u of %u", i + 1, REACTIONS);
+	}
+	probe_found(p, PROBE_REACTION, worst.value, worst.low, worst.high);
+	probe_found(p, PROBE_REACTION_BYTES, most, most, most);
+	return PROBE_DONE;
+}
+
+// ---- watchdog
+
+struct storm {
+	uint64_t begin_ns, begun_ns; // the clock of the device starts between them
+	uint64_t act_ns; // first sign of the watchdog; 0: none
+	uint64_t act_gap_ns;
+	bool forwards; // it sends the frames in place of discarding them
+	uint64_t end_ns; // last PAUSE
+	uint64_t alive_ns, dead_ns; // the class worked again after dead_ns, until alive_ns
+};
+
+// The group is in XOFF. A watchdog that discards frames lets the group send XON; one that forwards
+// lets frames come.
+static void await_act(struct probe *p, struct storm *s)
+{
+	const struct probe_pfc *pfc = &p->pfc[PROBE_TX][p->conf.cls];
+	uint64_t limit = s->begun_ns + p->conf.storm_ns, look = p->conf.settle_ns / 256 + 1;
+
+	(void)p->io.gap(p->io.of);
+	while (s->act_ns == 0 && probe_now(p) < limit) {
+		uint64_t from = probe_now(p);
+
+		probe_run(p, look);
+		if (p->last_arrival_ns >= from && p->last_arrival_ns > s->begun_ns) {
+			s->act_ns = p->last_arrival_ns;
+			s->forwards = true;
+		}
+		if (pfc->xon_ns > s->begun_ns && !s->forwards)
+			s->act_ns = pfc->xon_ns;
+	}
+	// Of several frames the first one counts.
+	for (uint32_t i = 0; s->forwards && i < p->n_sent; i++)
+		if (p->seen[i].t_ns > s->begun_ns)
+			s->act_ns = min_u64(s->act_ns, p->seen[i].t_ns);
+	s->act_gap_ns = p->io.gap(p->io.of);
+}
+
+// Frames one by one until one of them arrives.
+static void await_return(struct probe *p, struct storm *s)
+{
+	const struct probe_shot shot = probe_shot(p, PROBE_LEN_MIN);
+	// Numbers for frames must last as long as the wait does.
+	uint64_t every = max_u64(p->conf.settle_ns / TRICKLE + 1,
+				 2 * p->conf.storm_ns / p->conf.most);
+	uint64_t limit = probe_now(p) + p->conf.storm_ns;
+	uint32_t first = p->n_sent, i;
+
+	while (probe_now(p) < limit) {
+		if (!probe_send(p, &shot, 1))
+			break;
+		probe_run(p, every);
+		for (i = first; i < p->n_sent && p->seen[i].t_ns == 0;)
+			i++;
+		if (i == p->n_sent)
+			continue;
+		s->alive_ns = p->seen[i].t_ns;
+		s->dead_ns = i == first ? s->end_ns : p->seen[i - 1].sent_ns;
+		return;
+	}
+}
+
+// A storm that goes on for `more_ns` after the watchdog has acted.
+static enum probe_verdict storm(struct probe *p, uint64_t more_ns, struct storm *s)
+{
+	const struct probe_shot shot = probe_shot(p, PROBE_LEN_MAX);
+	uint8_t bit = (uint8_t)(1u << p->conf.cls);
+
+	*s = (struct storm){0};
+	(void)probe_begin(p, 0);
+	s->begin_ns = probe_now(p);
+	probe_pause(p, PROBE_RX, bit, true);
+	(void)probe_send(p, &shot, 1);
+	s->begun_ns = probe_now(p);
+	// A first frame that the PAUSE did not stop restarts the clock of the device.
+	while (!probe_paused(p, PROBE_TX, p->conf.cls)) {
+		if (!probe_send(p, &shot, 1)) {
+			probe_release(p);
+			return probe_cannot(p, "no PAUSE came in %u frames", p->n_sent);
+		}
+		if (p->n_sent < WARM_UP && p->last_arrival_ns > s->begun_ns)
+			s->begun_ns = p->last_arrival_ns;
+		if (p->pfc[PROBE_TX][p->conf.cls].n_xon != 0)
+			break;
+	}
+	await_act(p, s);
+	if (s->act_ns != 0 && more_ns != 0)
+		probe_run(p, more_ns);
+	s->end_ns = p->pause_sent_ns[PROBE_RX];
+	p->pausing[PROBE_RX] = 0; // without XON
+	if (s->act_ns != 0 && !s->forwards)
+		await_return(p, s);
+	probe_release(p);
+	return PROBE_DONE;
+}
+
+// The class is restored after the last frame that was lost was sent, and before the first one that
+// passed came. It counts from the act, or from a later last PAUSE: a second, longer storm tells.
+static void found_restore(struct probe *p, const struct storm *a, const struct storm *b)
+{
+	uint64_t late = p->path_ns + a->act_gap_ns; // of what we see
+	uint64_t grown = b->alive_ns - b->act_ns - (a->alive_ns - a->act_ns);
+	bool from_act = grown < (b->end_ns - b->act_ns) / 2;
+	uint64_t from = a->act_ns, to = a->act_ns - late;
+	int64_t low, high;
+
+	if (!from_act) {
+		from = max_u64(from, a->end_ns + p->path_ns);
+		to = max_u64(to, a->end_ns);
+	}
+	low = (int64_t)(a->dead_ns - from);
+	high = (int64_t)(a->alive_ns - to);
+	p->word[PROBE_RESTORE] = from_act ? "after the act (mode xoff)"
+					  : "after the last PAUSE or the act (mode progress)";
+	probe_found(p, PROBE_RESTORE, (low + high) / 2, low, high);
+}
+
+enum probe_verdict probe_watchdog(struct probe *p)
+{
+	struct storm a, b;
+	enum probe_verdict v = storm(p, 0, &a);
+	int64_t low, high;
+
+	if (v != PROBE_DONE)
+		return v;
+	if (a.act_ns == 0)
+		return probe_cannot(p,
+				    "no watchdog acted: it is off, only alerts, or takes longer "
+				    "than --storm");
+	// The first frame is on its way there, and the sign of the act on its way back.
+	low = (int64_t)(a.act_ns - a.begun_ns) - (int64_t)(a.act_gap_ns + 2 * p->path_ns);
+	high = (int64_t)(a.act_ns - a.begin_ns);
+	probe_found(p, PROBE_DETECT, (low + high) / 2, low, high);
+	p->word[PROBE_DETECT] = a.forwards ? "forwards" : "discards";
+	if (a.alive_ns == 0)
+		return PROBE_DONE;
+	probe_say(p, "a second storm, for the restoration");
+	v = storm(p, (a.act_ns - a.begun_ns) / 2, &b);
+	if (v == PROBE_DONE && b.alive_ns != 0)
+		found_restore(p, &a, &b);
+	return v;
+}
