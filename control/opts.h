@@ -30,7 +30,7 @@ struct opt {
 	const char *const *words;
 };
 
-enum { OPTS_MAX_ROWS = 48, OPT_TERM_LEN = 64 };
+enum { OPTS_MAX_ROWS = 64, OPT_TERM_LEN = 64 };
 
 enum opts_wrong {
 	OPTS_UNKNOWN, // name: the nearest option, or NULL

@@ -22,6 +22,8 @@
 #include "control/lab/scenario_int.h"
 #include "control/manual/schemas.h"
 #include "control/observe/fact.h"
+#include "control/probe/args.h"
+#include "control/probe/report.h"
 #include "control/sonic/tables.h"
 #include "dataplane/drop.h"
 #include "dataplane/event.h"
@@ -304,6 +306,7 @@ static const struct program {
 	{"weirctl", "weirctl [-s NAME] COMMAND", ctl_summary, ctl_exit_text, &ctl_opts},
 	{"weir-host", host_usage, host_summary, host_exit, &host_opts},
 	{"weir-lab", NULL, lab_summary, lab_exit, &lab_opts},
+	{"weir-probe", probe_usage, probe_summary, probe_exit, &probe_opts},
 };
 
 static void usage(FILE *out, const struct program *p)
@@ -386,6 +389,12 @@ static void more_lines(FILE *out, page_fn *more)
 	free(text);
 }
 
+static void part_measures(FILE *out)
+{
+	for (unsigned i = 0; i < PROBE_N_MEASURES; i++)
+		roff_item(out, probe_measures[i].name, probe_measures[i].help);
+}
+
 static void part_ctl_commands(FILE *out)
 {
 	struct command_table commands = ctl_commands();
@@ -435,6 +444,7 @@ static const struct {
 	{"automation.md", NULL},
 	{"configuration.md", NULL}, // weir-policy(5) reads it
 	{"counters.md", page_counters},
+	{"probe.md", NULL},
 	{"scenario-functions.md", expr_func_docs},
 	{"scenarios.md", NULL},
 	{"schemas/show.json", schemas_print},
@@ -443,6 +453,7 @@ static const struct {
 	{"man/weirctl.1", NULL},
 	{"man/weir-host.1", NULL},
 	{"man/weir-lab.1", NULL},
+	{"man/weir-probe.1", NULL},
 	{"man/weir-policy.5", NULL},
 };
 
@@ -454,6 +465,7 @@ static const struct {
 	{"text", "policy", part_policy},	 {"telemetry", "weir", part_telemetry},
 	{"commands", "weirctl", part_ctl_commands}, {"commands", "weir-lab", part_lab_commands},
 	{"exits", "programs", part_exits},	 {"fields", "sonic", sonic_print_fields},
+	{"values", "weir-probe", probe_report_values}, {"measures", "weir-probe", part_measures},
 };
 
 static bool part(FILE *out, const char *name, const char *of)

@@ -19,6 +19,7 @@ enum {
 	MOST_CELL = 16384,
 	NOT_GIVEN = -1,
 };
+static const char CONGESTION[] = "congestion"; // of --hold
 #define N(rows) (sizeof(rows) / sizeof((rows)[0]))
 #define MINUTE_NS (60ll * SECOND_NS)
 
@@ -93,7 +94,7 @@ static const struct opt rows[] = {
 	 NUMBER(vlan, COUNT, 0, 4094, NOT_GIVEN)},
 	{"hold", 0, "COMMAND",
 	 "stop the egress of the device by this command, in place of PAUSE from --rx; with --lab: "
-	 "tx-off", AT(hold)},
+	 "tx-off. `congestion`: --third sends too, and the queue grows", AT(hold)},
 	{"release", 0, "COMMAND", "start the egress again", AT(release)},
 	{"cell", 0, "BYTES", "size of a cell of the device (default: it is measured)",
 	 NUMBER(cell, BYTES, 1, MOST_CELL, 0)},
@@ -120,7 +121,8 @@ static const struct opt rows[] = {
 	{"json", 0, NULL, "report as JSON", AT(json)},
 	{"report", 0, "FILE", "also write a page in Markdown there", AT(report)},
 	{"quiet", 0, NULL, "no line about progress", AT(quiet)},
-	{"rx-ring", 0, "N", "frames of the receive rings", NUMBER(rx_ring, COUNT, 64, 1 << 15, 0)},
+	{"rx-ring", 0, "N", "frames of the receive rings (default 8192)",
+	 NUMBER(rx_ring, COUNT, 64, 1 << 15, 0)},
 	{"help", 0, NULL, "print this", AT(help)},
 	{"version", 0, NULL, "print the version", AT(version)},
 };
@@ -166,9 +168,11 @@ static bool check_ports(const struct probe_args *a)
 
 static bool check(const struct probe_args *a)
 {
-	if (a->policy != NULL && a->hold != NULL && strcmp(a->hold, "tx-off") != 0)
-		return bad("--hold: with --lab it is tx-off, not \"%s\"", a->hold);
-	if (a->policy == NULL && (a->hold == NULL) != (a->release == NULL))
+	bool congestion = a->hold != NULL && strcmp(a->hold, CONGESTION) == 0;
+
+	if (a->policy != NULL && a->hold != NULL && !congestion && strcmp(a->hold, "tx-off") != 0)
+		return bad("--hold: with --lab it is tx-off or congestion, not \"%s\"", a->hold);
+	if (a->policy == NULL && !congestion && (a->hold == NULL) != (a->release == NULL))
 		return bad("--hold and --release go together");
 	if (a->policy == NULL && a->delay_ns != 0)
 		return bad("--delay goes with --lab");
@@ -231,7 +235,12 @@ void probe_args_conf(const struct probe_args *a, struct probe_conf *conf)
 	for (int c = 0; c < PROBE_CLASSES; c++)
 		conf->dscp[c] = c == a->cls && a->dscp != NOT_GIVEN ? (int)a->dscp : 8 * c;
 	conf->vlan = a->vlan == NOT_GIVEN ? PROBE_NO_TAG : (int)a->vlan;
-	conf->hold = a->hold != NULL ? PROBE_HOLD_ORDER : PROBE_HOLD_PFC;
+	if (a->hold == NULL)
+		conf->hold = PROBE_HOLD_PFC;
+	else if (strcmp(a->hold, CONGESTION) == 0)
+		conf->hold = PROBE_HOLD_CONGESTION;
+	else
+		conf->hold = PROBE_HOLD_ORDER;
 	conf->most = (uint32_t)a->most;
 	conf->passes = (uint32_t)a->passes;
 	conf->cell_bytes = (uint64_t)a->cell;

@@ -8,6 +8,7 @@
 enum {
 	FIRST_FRAMES = 64, // of the first trial
 	CHUNK = 16, // frames between two looks for a PAUSE
+	CONGESTIONS = 5,
 	TRIES = 3, // a trial is made again when frames leave the held egress
 };
 
@@ -52,8 +53,13 @@ struct fill {
 	uint32_t lost, first_lost;
 };
 
-static enum probe_verdict not_held(struct probe *p)
+static enum probe_verdict spoiled(struct probe *p)
 {
+	if (p->n_leaked == 0)
+		return probe_cannot(p,
+				    "the probe lost %u frames at its own ports: this machine is "
+				    "too busy; see --rx-ring",
+				    (unsigned)p->n_missed);
 	return probe_cannot(p,
 			    "%u frames left the egress although it was held: a PAUSE of --rx ran "
 			    "out, or a watchdog ended it; see docs/probe.md",
@@ -95,10 +101,10 @@ static enum probe_verdict fill(struct probe *p, struct fill *f)
 			return PROBE_CANNOT;
 		f->lost = probe_lost(p);
 		f->first_lost = probe_first_lost(p);
-		if (p->n_leaked == 0)
+		if (!probe_spoiled(p))
 			return PROBE_DONE;
 		if (++tries == TRIES)
-			return not_held(p);
+			return spoiled(p);
 	}
 }
 
@@ -107,11 +113,72 @@ static struct fill fill_of(const struct probe *p, uint16_t len, uint32_t n)
 	return (struct fill){.shot = probe_shot(p, len), .n = n};
 }
 
+// ---- the border between two answers
+
+struct border {
+	// Whether n is beyond the border. A trial of its own.
+	enum probe_verdict (*trial)(struct probe *p, const void *arg, uint32_t n, bool *beyond);
+	const void *arg;
+	const char *what; // for people
+};
+
+// Both sides once more: a device that stalled during a trial gave a wrong answer.
+static enum probe_verdict confirm(struct probe *p, const struct border *b, uint32_t at, bool *holds)
+{
+	bool lower = false, upper = true;
+	enum probe_verdict v = at == 0 ? PROBE_DONE : b->trial(p, b->arg, at, &lower);
+
+	if (v == PROBE_DONE)
+		v = b->trial(p, b->arg, at + 1, &upper);
+	*holds = !lower && upper;
+	return v;
+}
+
+// The largest number in from..hi - 1 that is not beyond the border.
+static enum probe_verdict border(struct probe *p, const struct border *b, uint32_t from,
+				 uint32_t hi, uint32_t *out)
+{
+	for (unsigned tries = 0; tries < TRIES; tries++) {
+		uint32_t lo = from, top = hi;
+		enum probe_verdict v = PROBE_DONE;
+		bool beyond, holds;
+
+		while (v == PROBE_DONE && top - lo > 1) {
+			uint32_t mid = lo + (top - lo) / 2;
+
+			probe_say(p, "%s between %u and %u", b->what, lo, top);
+			v = b->trial(p, b->arg, mid, &beyond);
+			*(beyond ? &top : &lo) = mid;
+		}
+		if (v == PROBE_DONE)
+			v = confirm(p, b, lo, &holds);
+		if (v != PROBE_DONE)
+			return v;
+		*out = lo;
+		if (holds)
+			return PROBE_DONE;
+	}
+	return probe_cannot(p, "%s differs from trial to trial; give a longer --settle",
+			    b->what);
+}
+
+// arg: a struct fill, of which n frames are sent.
+static enum probe_verdict pauses(struct probe *p, const void *arg, uint32_t n, bool *beyond)
+{
+	struct fill f = *(const struct fill *)arg;
+	enum probe_verdict v;
+
+	f.n = n;
+	v = fill(p, &f);
+	*beyond = f.paused;
+	return v;
+}
+
 enum probe_verdict probe_find_xoff(struct probe *p, uint16_t len, uint32_t *out)
 {
-	uint32_t lo = 0, hi = 0; // lo frames bring no PAUSE, hi frames do
 	struct fill f = fill_of(p, len, FIRST_FRAMES);
 	enum probe_verdict v = fill(p, &f);
+	uint32_t lo = 0;
 
 	while (v == PROBE_DONE && !f.paused && f.lost == 0 && f.n < p->conf.most) {
 		lo = f.n;
@@ -129,36 +196,43 @@ enum probe_verdict probe_find_xoff(struct probe *p, uint16_t len, uint32_t *out)
 	if (!f.paused)
 		return probe_cannot(p, "no PAUSE of class %u came in %u frames; see --most",
 				    p->conf.cls, f.sent);
-	for (hi = f.sent; v == PROBE_DONE && hi - lo > 1;) {
-		f.n = (lo + hi) / 2;
-		probe_say(p, "XOFF between %u and %u frames", lo, hi);
-		v = fill(p, &f);
-		if (f.paused)
-			hi = f.sent;
-		else
-			lo = f.n;
-	}
-	*out = lo;
-	return v;
+	// The device may have been late in these trials: the range has room on both sides.
+	return border(p, &(struct border){pauses, &f, "XOFF"}, lo / 2, 2 * f.sent, out);
 }
 
+// A device that stalls may lose frames early, and none late. So the count that comes twice is the
+// greatest of all.
 enum probe_verdict probe_find_loss(struct probe *p, uint16_t len, uint32_t from, uint32_t *out)
 {
 	struct fill f = fill_of(p, len, from);
-	uint32_t extra = FIRST_FRAMES;
+	uint32_t extra = FIRST_FRAMES, best = 0;
 	enum probe_verdict v;
 
 	f.to_the_end = true;
-	do {
-		if (f.n == p->conf.most)
-			return probe_cannot(p, "no frame of %u was lost; see --most", f.n);
+	for (unsigned tries = 0; tries < 2 * TRIES;) {
 		f.n = from + extra < p->conf.most ? from + extra : p->conf.most;
-		extra *= 2;
-		probe_say(p, "no loss in fewer than %u frames", f.n);
 		v = fill(p, &f);
-	} while (v == PROBE_DONE && f.lost == 0);
-	*out = f.first_lost;
-	return v;
+		if (v != PROBE_DONE)
+			return v;
+		if (f.lost == 0 && f.n == p->conf.most)
+			return probe_cannot(p, "no frame of %u was lost; see --most", f.n);
+		// The device was empty, so it had room for one.
+		if (f.lost != 0 && f.first_lost == 0)
+			return probe_cannot(p,
+					    "the first frame was lost too: a watchdog discarded "
+					    "the queue; see docs/probe.md");
+		probe_say(p, "%u frames and no loss", f.first_lost);
+		if (f.lost == 0) {
+			best = 0;
+			extra *= 2;
+			continue;
+		}
+		*out = f.first_lost;
+		if (tries++ != 0 && f.first_lost == best)
+			return PROBE_DONE;
+		best = f.first_lost > best ? f.first_lost : best;
+	}
+	return probe_cannot(p, "the first lost frame differs from trial to trial");
 }
 
 uint16_t probe_cell_len(const struct probe *p)
@@ -194,54 +268,47 @@ static enum probe_verdict known_xoff(struct probe *p, uint32_t *n)
 // ---- the size of a cell
 
 // Three quarters of the frames that fit with one cell each: whether frames of len bytes fill more.
-static enum probe_verdict needs_two_cells(struct probe *p, uint32_t n, uint16_t len, bool *two)
+static enum probe_verdict needs_two_cells(struct probe *p, const void *arg, uint32_t len,
+					  bool *beyond)
 {
-	struct fill f = fill_of(p, len, n - n / 4);
+	uint32_t n = *(const uint32_t *)arg;
+	struct fill f = fill_of(p, (uint16_t)len, n - n / 4);
 	enum probe_verdict v = fill(p, &f);
 
-	*two = f.paused;
+	*beyond = f.paused;
 	return v;
 }
 
 enum probe_verdict probe_cell(struct probe *p)
 {
 	enum { FEWEST = 8 };
-	uint16_t lo = PROBE_LEN_MIN, hi = PROBE_LEN_MAX;
+	int64_t known = (int64_t)p->conf.cell_bytes;
 	enum probe_verdict v;
-	uint32_t n;
+	uint32_t n, len;
 	bool two;
 
-	if (p->conf.cell_bytes != 0) {
-		probe_found(p, PROBE_CELL, (int64_t)p->conf.cell_bytes,
-			    (int64_t)p->conf.cell_bytes, (int64_t)p->conf.cell_bytes);
+	if (known != 0) {
+		probe_found(p, PROBE_CELL, known, known, known);
 		return PROBE_DONE;
 	}
 	v = known_xoff(p, &n);
-	if (v != PROBE_DONE)
-		return v;
-	if (n < FEWEST)
+	if (v == PROBE_DONE && n < FEWEST)
 		return probe_cannot(p, "%u frames until XOFF are too few; give --cell", n);
-	v = needs_two_cells(p, n, hi, &two);
+	if (v == PROBE_DONE)
+		v = needs_two_cells(p, &n, PROBE_LEN_MAX, &two);
 	if (v == PROBE_DONE && !two)
-		return probe_cannot(p, "a cell has more than %u bytes; give --cell", hi);
-	// lo takes one cell, hi takes more.
-	while (v == PROBE_DONE && hi - lo > 1) {
-		uint16_t mid = (uint16_t)((lo + hi) / 2);
-
-		probe_say(p, "a cell has %u to %u bytes", lo, hi - 1);
-		v = needs_two_cells(p, n, mid, &two);
-		if (two)
-			hi = mid;
-		else
-			lo = mid;
-	}
+		return probe_cannot(p, "a cell has %u bytes or more; give --cell", PROBE_LEN_MAX);
+	if (v == PROBE_DONE)
+		v = needs_two_cells(p, &n, PROBE_LEN_MIN + 1, &two);
+	if (v == PROBE_DONE && two)
+		return probe_cannot(p, "a cell has %u bytes or less; give --cell", PROBE_LEN_MIN);
+	if (v == PROBE_DONE)
+		v = border(p, &(struct border){needs_two_cells, &n, "cell bytes"},
+			   PROBE_LEN_MIN + 1, PROBE_LEN_MAX, &len);
 	if (v != PROBE_DONE)
 		return v;
-	if (lo == PROBE_LEN_MIN)
-		return probe_cannot(p, "a cell has less than %u bytes; give --cell",
-				    PROBE_LEN_MIN);
-	p->conf.cell_bytes = lo;
-	probe_found(p, PROBE_CELL, lo, lo, lo);
+	p->conf.cell_bytes = len;
+	probe_found(p, PROBE_CELL, len, len, len);
 	found_frames(p, PROBE_XOFF_FRAMES, n, PROBE_LEN_MIN);
 	return PROBE_DONE;
 }
@@ -264,10 +331,85 @@ enum probe_verdict probe_headroom(struct probe *p)
 	return PROBE_DONE;
 }
 
+// Frames before `lost` that wait in the device at t_ns. A frame leaves the memory when its time on
+// the wire begins.
+static int64_t waiting(const struct probe *p, uint32_t lost, int64_t t_ns)
+{
+	int64_t n = lost, wire_ns = (int64_t)probe_wire_ns(p, PROBE_RX, PROBE_LEN_MAX);
+
+	for (uint32_t i = 0; i < lost; i++)
+		n -= (int64_t)p->seen[i].t_ns - wire_ns <= t_ns;
+	return n;
+}
+
+// Two senders at line rate fill the queue of one egress: v[0] frames wait when the first one is
+// lost, v[1] to v[2] with the probe's own lateness.
+static enum probe_verdict congest(struct probe *p, int64_t v[3])
+{
+	struct probe_shot own = probe_shot(p, PROBE_LEN_MAX), other = own;
+	int64_t t, late;
+	uint32_t lost, n = FIRST_FRAMES;
+
+	other.from = PROBE_THIRD;
+	for (;; n *= 2) {
+		if (n > p->conf.most)
+			return probe_cannot(p, "no frame of %u was lost; see --most", n / 2);
+		(void)probe_begin(p, 0);
+		(void)p->io.gap(p->io.of);
+		while (p->n_sent < n) {
+			(void)probe_send(p, &own, 1);
+			(void)probe_send(p, &other, 1);
+		}
+		probe_release(p);
+		late = (int64_t)(p->io.gap(p->io.of) + p->path_ns);
+		if (p->n_missed != 0)
+			return spoiled(p);
+		lost = probe_first_lost(p);
+		if (lost < n)
+			break;
+	}
+	t = (int64_t)(p->seen[lost].sent_ns + probe_wire_ns(p, own.from, own.len));
+	v[0] = waiting(p, lost, t);
+	v[1] = waiting(p, lost, t + late);
+	v[2] = waiting(p, lost, t - late);
+	return PROBE_DONE;
+}
+
+// A device that was late had frames in its receive ring beside those in the queue. So the trial
+// with the fewest frames counts.
+static enum probe_verdict limit_by_congestion(struct probe *p)
+{
+	int64_t c = cells_of_len(p, PROBE_LEN_MAX), cell = (int64_t)p->conf.cell_bytes, v[3], w[3];
+	enum probe_verdict verdict;
+
+	if (!p->conf.third)
+		return probe_cannot(p, "congestion needs a second sender: give --third");
+	for (unsigned i = 0; i < CONGESTIONS; i++) {
+		verdict = congest(p, w);
+		if (verdict != PROBE_DONE)
+			return verdict;
+		for (unsigned k = 0; k < 3; k++)
+			v[k] = i == 0 || w[k] < v[k] ? w[k] : v[k];
+	}
+	p->word[PROBE_LIMIT_FRAMES] = "if the device is not late";
+	probe_found(p, PROBE_LIMIT_FRAMES, v[0], v[1], v[2]);
+	if (cell == 0)
+		return PROBE_DONE;
+	// The lost frame lacked a cell at least, and a whole frame's at most.
+	probe_found(p, PROBE_LIMIT_CELLS, v[0] * c, v[1] * c, v[2] * c + c - 1);
+	probe_found(p, PROBE_LIMIT_BYTES, v[0] * c * cell, v[1] * c * cell,
+		    (v[2] * c + c - 1) * cell);
+	return PROBE_DONE;
+}
+
 enum probe_verdict probe_limit(struct probe *p)
 {
 	uint32_t all;
-	enum probe_verdict v = probe_find_loss(p, PROBE_LEN_MIN, 0, &all);
+	enum probe_verdict v;
+
+	if (p->conf.hold == PROBE_HOLD_CONGESTION)
+		return limit_by_congestion(p);
+	v = probe_find_loss(p, PROBE_LEN_MIN, 0, &all);
 
 	if (v == PROBE_DONE)
 		found_frames(p, PROBE_LIMIT_FRAMES, all, PROBE_LEN_MIN);
@@ -276,71 +418,55 @@ enum probe_verdict probe_limit(struct probe *p)
 
 // ---- XON
 
-// The group enters XOFF with n frames at --rx and the rest at --third. Then those at --third leave.
-static enum probe_verdict xon_with(struct probe *p, uint32_t n, uint32_t total, bool *xon)
+// arg: how many frames bring the group into XOFF. n of them wait at --rx, and the rest at --third.
+// Then those at --third leave: whether no XON comes.
+static enum probe_verdict stays_paused(struct probe *p, const void *arg, uint32_t n, bool *beyond)
 {
 	struct probe_shot shot = probe_shot(p, PROBE_LEN_MIN);
+	uint32_t total = *(const uint32_t *)arg, leave = n < total ? total - n : 0;
+	bool paused;
 
 	for (unsigned tries = 0;;) {
-		bool paused;
-
 		if (!probe_begin(p, class_bit(p)))
 			return PROBE_CANNOT;
 		probe_pause(p, PROBE_THIRD, class_bit(p), true);
 		probe_run(p, p->conf.settle_ns);
 		shot.to = PROBE_RX;
-		(void)probe_send(p, &shot, n);
+		(void)probe_send(p, &shot, total - leave);
 		shot.to = PROBE_THIRD;
-		(void)probe_send(p, &shot, total - n);
+		(void)probe_send(p, &shot, leave);
 		paused = probe_settle(p, PROBE_TX, p->conf.cls);
-		if (p->n_leaked != 0) {
-			probe_release(p);
-			if (++tries < TRIES)
-				continue;
-			return not_held(p);
-		}
 		p->held = false;
 		probe_pause(p, PROBE_THIRD, class_bit(p), false);
-		while (p->n_arrived < total - n) {
-			uint32_t before = p->n_arrived;
-
+		for (uint32_t before = UINT32_MAX; before != p->n_arrived;) {
+			before = p->n_arrived;
 			probe_run(p, p->conf.settle_ns);
-			if (before == p->n_arrived)
-				break;
 		}
-		*xon = !probe_settle(p, PROBE_TX, p->conf.cls);
+		*beyond = probe_settle(p, PROBE_TX, p->conf.cls);
 		probe_release(p);
 		if (p->broken)
 			return PROBE_CANNOT;
-		if (!paused)
-			return probe_cannot(p, "the group did not enter XOFF with %u frames",
-					    total);
-		return PROBE_DONE;
+		if (!probe_spoiled(p))
+			break;
+		if (++tries == TRIES)
+			return spoiled(p);
 	}
+	return paused ? PROBE_DONE
+		      : probe_cannot(p, "the group did not enter XOFF with %u frames", total);
 }
 
 // By a third port: exact. The frames at --third leave, and the others do not.
 static enum probe_verdict xon_by_third(struct probe *p, uint32_t xoff, uint32_t *out)
 {
-	uint32_t lo = 0, hi = xoff + 1; // lo frames bring XON, hi frames do not
-	enum probe_verdict v = PROBE_DONE;
-	bool xon;
+	uint32_t total = xoff + 1;
+	bool beyond;
+	enum probe_verdict v = stays_paused(p, &total, 0, &beyond);
 
-	v = xon_with(p, 0, xoff + 1, &xon);
-	if (v == PROBE_DONE && !xon)
+	if (v == PROBE_DONE && beyond)
 		return probe_cannot(p, "no XON came although all frames had left");
-	while (v == PROBE_DONE && hi - lo > 1) {
-		uint32_t mid = (lo + hi) / 2;
-
-		probe_say(p, "XON between %u and %u frames", lo, hi);
-		v = xon_with(p, mid, xoff + 1, &xon);
-		if (xon)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	*out = lo;
-	return v;
+	if (v != PROBE_DONE)
+		return v;
+	return border(p, &(struct border){stays_paused, &total, "XON"}, 0, total, out);
 }
 
 // Frames that had left the device `late_ns` before the XON arrived, by their arrival.
@@ -361,17 +487,14 @@ static enum probe_verdict xon_by_time(struct probe *p, uint32_t xoff)
 	int64_t ahead = (int64_t)probe_wire_ns(p, PROBE_RX, PROBE_LEN_MIN), gap;
 	int64_t cell = (int64_t)p->conf.cell_bytes, n[3];
 
-	(void)p->io.gap(p->io.of);
 	if (!probe_begin(p, class_bit(p)))
 		return PROBE_CANNOT;
 	(void)probe_send(p, &shot, xoff + 1);
 	(void)probe_settle(p, PROBE_TX, p->conf.cls);
-	if (p->n_leaked != 0) {
-		probe_release(p);
-		return not_held(p);
-	}
 	(void)p->io.gap(p->io.of);
 	probe_release(p);
+	if (probe_spoiled(p))
+		return spoiled(p);
 	if (p->pfc[PROBE_TX][p->conf.cls].n_xon == 0)
 		return probe_cannot(p, "no XON came although all frames had left");
 	gap = (int64_t)p->io.gap(p->io.of);
@@ -413,23 +536,12 @@ enum probe_verdict probe_xon(struct probe *p)
 static enum probe_verdict xoff_beside(struct probe *p, uint32_t xoff, uint32_t *out)
 {
 	struct fill f = fill_of(p, PROBE_LEN_MIN, 0);
-	uint32_t lo = 0, hi = xoff + 1; // lo frames bring no PAUSE, hi frames do
-	enum probe_verdict v = PROBE_DONE;
 
 	f.other = f.shot;
 	f.other.from = PROBE_THIRD;
 	f.n_other = xoff;
-	while (v == PROBE_DONE && hi - lo > 1) {
-		f.n = (lo + hi) / 2;
-		probe_say(p, "XOFF beside a full group between %u and %u frames", lo, hi);
-		v = fill(p, &f);
-		if (f.paused)
-			hi = f.sent;
-		else
-			lo = f.n;
-	}
-	*out = lo;
-	return v;
+	return border(p, &(struct border){pauses, &f, "XOFF beside a full group"}, 0, xoff + 1,
+		      out);
 }
 
 // Alone s = a(F + 1)/(1 + a) cells, beside such a group s' = (a(F + 1) - a s)/(1 + a), for a pool

@@ -16,6 +16,7 @@ enum {
 	MTU = 1500,
 	MAX_FRAME = MTU + 14 + 8,
 	OWN_FRAMES = 512,
+	RX_RING = 8192,
 	BURST = 32,
 	DEFAULT_SPEED_BPS = 1000000000,
 	REST_NS = 20 * US_NS, // frames may wait in the ring this long
@@ -32,8 +33,11 @@ int live_run_open(struct live_run *r, const struct live_run_conf *c, struct live
 	struct live_eal_conf eal = {.extra = c->eal, .n_extra = c->n_eal};
 	uint32_t frames = OWN_FRAMES;
 
+	// A device gives all frames of a queue at once.
+	if (conf.rx_ring == 0)
+		conf.rx_ring = RX_RING;
 	while (r->n_ports < PROBE_PORTS && c->device[r->n_ports] != NULL) {
-		frames += live_device_frames(c->device[r->n_ports], 0, c->rx_ring);
+		frames += live_device_frames(c->device[r->n_ports], 0, conf.rx_ring);
 		eal.pci |= live_device_is_pci(c->device[r->n_ports]);
 		r->n_ports++;
 	}
@@ -137,6 +141,7 @@ static void run_until(void *of, uint64_t until_ns)
 		if (stop_requests() != 0) {
 			if (r->probe->ordered)
 				(void)!system(r->release);
+			live_run_close(r);
 			exit(EXIT_STOPPED);
 		}
 		if (r->last_ns >= until_ns)
@@ -166,8 +171,21 @@ static uint64_t run_gap(void *of)
 	return gap;
 }
 
+static uint64_t run_missed(void *of)
+{
+	struct live_run *r = of;
+	struct port_drv_stats s;
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < r->n_ports; i++) {
+		r->port[i].ops->stats(r->port[i].drv, &s);
+		n += s.rx_missed;
+	}
+	return n;
+}
+
 struct probe_io live_run_io(struct live_run *r)
 {
 	return (struct probe_io){.of = r, .send = run_send, .run = run_until, .now = run_now,
-				 .order = run_order, .gap = run_gap};
+				 .order = run_order, .gap = run_gap, .missed = run_missed};
 }

@@ -39,14 +39,10 @@ static enum probe_verdict pass(struct probe *p, struct samples *s, uint16_t len)
 		return PROBE_CANNOT;
 	(void)probe_send(p, &shot, s->n);
 	(void)probe_settle(p, PROBE_TX, p->conf.cls);
-	if (p->n_leaked != 0) {
-		probe_release(p);
-		return PROBE_NOT_RUN;
-	}
 	probe_release(p);
 	if (p->broken)
 		return PROBE_CANNOT;
-	if (probe_lost(p) != 0)
+	if (probe_spoiled(p) || probe_lost(p) != 0)
 		return PROBE_NOT_RUN;
 	for (uint32_t i = 0; i < s->n; i++)
 		add(s, i, s->n, p->seen[i].ecn == CE);

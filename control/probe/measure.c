@@ -16,7 +16,7 @@ const struct probe_measure probe_measures[PROBE_N_MEASURES] = {
 	{"headroom", "frames that are accepted after PAUSE until a loss", probe_headroom,
 	 PROBE_HEADROOM_FRAMES, PROBE_HEADROOM_BYTES},
 	{"limit", "frames that the queue takes until a loss; for lossy classes", probe_limit,
-	 PROBE_LIMIT_FRAMES, PROBE_LIMIT_BYTES},
+	 PROBE_LIMIT_FRAMES, PROBE_LIMIT_BYTES, .congestion = true},
 	{"ecn", "marking curve: kmin, kmax and pmax", probe_ecn, PROBE_KMIN, PROBE_SAMPLES},
 	{"dwrr", "shares of --classes in the egress", probe_dwrr, PROBE_SHARE_0, PROBE_SHARE_7},
 	{"reaction", "time and bytes from PAUSE sent to the last frame", probe_reaction,
@@ -39,6 +39,8 @@ static enum probe_verdict run(struct probe *p, const struct probe_measure *m, bo
 		(void)probe_cannot(p, "does not answer PFC");
 		return PROBE_NO_ANSWER;
 	}
+	if (p->conf.hold == PROBE_HOLD_CONGESTION && !m->congestion)
+		return probe_cannot(p, "it needs an egress that stands still, not congestion");
 	probe_say(p, "%s", m->help);
 	return m->run(p);
 }

@@ -11,6 +11,7 @@ struct probe_measure {
 	enum probe_verdict (*run)(struct probe *p);
 	enum probe_value_id first, last; // what it finds
 	bool obeys; // the device must obey PAUSE, however the egress is held
+	bool congestion; // it knows PROBE_HOLD_CONGESTION
 };
 
 enum { PROBE_N_MEASURES = 10 };

@@ -34,9 +34,13 @@ struct probe_io {
 	int (*order)(void *of, bool hold);
 	// Longest time between two looks at the ports since the last call; 0: events are exact.
 	uint64_t (*gap)(void *of);
+	// Frames that the probe itself lost, because it was late at its own ports. Monotone.
+	uint64_t (*missed)(void *of);
 };
 
-enum probe_hold { PROBE_HOLD_PFC, PROBE_HOLD_ORDER };
+// How frames are kept in the device. CONGESTION: by a second sender, so they leave as fast as the
+// egress can.
+enum probe_hold { PROBE_HOLD_PFC, PROBE_HOLD_ORDER, PROBE_HOLD_CONGESTION };
 
 struct probe_conf {
 	uint8_t mac[PROBE_PORTS][6];
@@ -67,9 +71,9 @@ struct probe_value {
 };
 
 enum probe_value_id {
-#define VALUE(id, ...) PROBE_##id,
+#define PROBE_VALUE(id, ...) PROBE_##id,
 #include "control/probe/values.def"
-#undef VALUE
+#undef PROBE_VALUE
 	PROBE_N_VALUES
 };
 
@@ -100,6 +104,8 @@ struct probe {
 	// The trial.
 	uint32_t trial, n_sent, n_arrived;
 	uint32_t n_leaked; // arrived while the egress was held
+	uint64_t n_missed; // lost by the probe's own ports, once the egress is released
+	uint64_t missed_before;
 	bool held;
 	bool ordered; // by the operator's way
 	struct probe_seen *seen; // conf.most of them
@@ -160,6 +166,8 @@ bool probe_paused(const struct probe *p, enum probe_port port, uint8_t cls);
 // Releases the egress and waits until no frame comes any more.
 void probe_release(struct probe *p);
 uint32_t probe_lost(const struct probe *p); // after probe_release
+// Whether the trial says nothing: frames left the held egress, or the probe itself lost some.
+bool probe_spoiled(const struct probe *p);
 // Frames that were sent before the first lost one.
 uint32_t probe_first_lost(const struct probe *p);
 // Time that a frame takes on the wire of a port.

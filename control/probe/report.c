@@ -13,9 +13,9 @@ static const struct value_row {
 	const char *key, *help;
 	uint8_t unit;
 } rows[PROBE_N_VALUES] = {
-#define VALUE(id, key, unit, help) [PROBE_##id] = {#key, help, UNIT_##unit},
+#define PROBE_VALUE(id, key, unit, help) [PROBE_##id] = {#key, help, UNIT_##unit},
 #include "control/probe/values.def"
-#undef VALUE
+#undef PROBE_VALUE
 };
 
 static const char *const verdicts[] = {

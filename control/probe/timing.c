@@ -85,13 +85,11 @@ enum probe_verdict probe_dwrr(struct probe *p)
 			(void)probe_send(p, &shot, 1);
 		}
 	(void)probe_settle(p, PROBE_TX, p->conf.cls);
-	if (p->n_leaked != 0) {
-		probe_release(p);
+	probe_release(p);
+	if (p->n_leaked != 0)
 		return probe_cannot(p,
 				    "frames left the egress although it was held; hold lossy "
 				    "classes with --hold");
-	}
-	probe_release(p);
 	lost = probe_lost(p);
 	if (p->broken)
 		return PROBE_CANNOT;
@@ -152,6 +150,8 @@ enum probe_verdict probe_reaction(struct probe *p)
 	for (unsigned i = 0; i < REACTIONS; i++) {
 		if (!react(p, &t, &bytes))
 			return probe_cannot(p, "frames come on after a PAUSE");
+		if (p->n_missed != 0)
+			return probe_cannot(p, "the probe lost frames at its own ports");
 		if (t.value > worst.value)
 			worst = t;
 		most = bytes > most ? bytes : most;

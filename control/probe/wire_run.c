@@ -140,7 +140,7 @@ static int run_order(void *of, bool hold)
 	return switch_request_done(r->sw, request) ? 0 : -1;
 }
 
-static uint64_t run_gap(void *of)
+static uint64_t run_none(void *of)
 {
 	(void)of;
 	return 0;
@@ -149,7 +149,7 @@ static uint64_t run_gap(void *of)
 struct probe_io wire_run_io(struct wire_run *r)
 {
 	return (struct probe_io){.of = r, .send = run_send, .run = run_until, .now = run_now,
-				 .order = run_order, .gap = run_gap};
+				 .order = run_order, .gap = run_none, .missed = run_none};
 }
 
 void wire_run_bind(struct wire_run *r, struct probe *p)

@@ -274,6 +274,27 @@ static void the_limit_of_a_lossy_queue_is_found_to_the_cell(void **state)
 	}
 }
 
+static void congestion_bounds_the_limit_of_a_lossy_queue(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
+		const struct probe_value *v;
+		struct bench b;
+		int64_t cell, want;
+
+		open_bench(&b, yaml(&policies[i]),
+			   (struct probe_conf){.cls = 0, .hold = PROBE_HOLD_CONGESTION}, 0);
+		cell = json_object_get_int64(json_object_object_get(b.plan, "cell_bytes"));
+		b.probe.conf.cell_bytes = (uint64_t)cell;
+		measure(&b, "limit");
+		want = planned(&b, "queues", "queue", 0, "limit_alone_bytes");
+		v = &b.probe.value[PROBE_LIMIT_BYTES];
+		assert_in_range(want, v->low, v->high);
+		assert_in_range(v->high - v->low, 0, 8 * 1536);
+		close_bench(&b);
+	}
+}
+
 static void the_threshold_beside_a_full_group_tells_alpha_and_pool(void **state)
 {
 	static const struct {
@@ -463,6 +484,10 @@ static void a_watchdog_that_ends_the_hold_is_no_threshold(void **state)
 			 1);
 	refused(&b, "xoff", PROBE_CANNOT, "watchdog");
 	assert_false(b.probe.value[PROBE_XOFF_FRAMES].given);
+	probe_run(&b.probe, SECOND_NS); // the class is restored
+	assert_int_equal(probe_measure_all(&b.probe, 1u << probe_measure_find("limit"), b.results),
+			 1);
+	refused(&b, "limit", PROBE_CANNOT, "watchdog");
 	close_bench(&b);
 }
 
@@ -472,6 +497,7 @@ int main(void)
 		cmocka_unit_test(every_threshold_of_four_policies_is_found_to_the_cell),
 		cmocka_unit_test(marking_curves_are_found_to_the_cell),
 		cmocka_unit_test(the_limit_of_a_lossy_queue_is_found_to_the_cell),
+		cmocka_unit_test(congestion_bounds_the_limit_of_a_lossy_queue),
 		cmocka_unit_test(the_threshold_beside_a_full_group_tells_alpha_and_pool),
 		cmocka_unit_test(xon_by_two_ports_is_found_by_time),
 		cmocka_unit_test(shares_are_those_of_the_policy),

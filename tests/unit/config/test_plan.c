@@ -283,6 +283,8 @@ static void plan_of_the_sample_is_exact(void **state)
 	assert_int_equal(number(pg, "xoff_alone_bytes"), (71 + 46518 / 2) * 256);
 	// min + T - xon_offset, as `weirctl show buffers` tells it.
 	assert_int_equal(number(pg, "xon_at_bytes"), (71 + 46518 - 71) * 256);
+	// s <= F - s - 71 cells, and min.
+	assert_int_equal(number(pg, "xon_alone_bytes"), (71 + (46518 - 71) / 2) * 256);
 	assert_int_equal(number(pg, "neighbour_must_reserve_bytes"), 8192 + 1522);
 	// Of 46518 / 2 + 71 cells, a frame takes 6; half of the frames have left.
 	assert_int_equal(number(pg, "ecn_frames_to_xoff"), 7776);
@@ -453,12 +455,13 @@ static void a_plan_of_64_gigabytes_is_exact_and_narrow(void **state)
 	assert_int_equal(config_parse("t", deep, strlen(deep), &c, &d), 0);
 	text = printed(c, NULL, false, &rc);
 	assert_int_equal(rc, 0);
-	// F is 2^30 cells less the headroom. One group reaches F*128/129; T is at most F.
+	// F is 2^30 cells less the headroom. One group reaches (F+1)*128/129; T is at
+	// most F.
 	assert_non_null(strstr(text, "\nbuffer           68719476736 1073741824\n"));
 	assert_non_null(strstr(text, "\ningress          68719025152 1073734768\n"));
 	assert_non_null(strstr(text, "\negress_lossless  68719476736 1073741824\n"));
 	assert_non_null(strstr(text, "\np1           3         0    150528    150528 68719025152"
-				     " 68186319488 68719025152\n"));
+				     " 68186319552 68719025152\n"));
 	// 10 % of F.
 	assert_non_null(strstr(text, "\np1           3  6871902515   2 "));
 	for (line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n"))

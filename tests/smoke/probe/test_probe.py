@@ -1,0 +1,223 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""weir-probe against a real switch on veth links: each threshold is that of `weirctl plan --json`,
+to the cell, and times lie within the bounds that the probe states. A Linux bridge and Open vSwitch
+do not answer PFC.
+
+usage: test_probe.py BUILD_DIR [TEST...]
+"""
+import json
+import os
+import shutil
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "live"))
+import live # noqa: E402
+from live import skip, want # noqa: E402
+from world import World, eventually, run, switch_name # noqa: E402
+
+BUILD = sys.argv[1]
+WEIR = os.path.join(BUILD, "control/daemon/weir")
+CTL = os.path.join(BUILD, "control/ctl/weirctl")
+PROBE = os.path.join(BUILD, "control/probe/weir-probe")
+PORTS = 3
+RX_RING = 2048
+BURST = 64 # of the loop of the switch; with the receive ring it is the skid
+POLICY = """\
+switch: {name: %(name)s, buffer: {size: %(size)s, cell: %(cell)s}, stall: {pause_after: off}}
+ports:
+  - {name: "p[1-3]", device: "xdp:sw[1-3]", speed: 1G, mtu: 1500, cable: 5m, profile: x}
+profiles:
+  x:
+%(watchdog)s    classes:
+      0: {schedule: {dwrr: 25}, egress: {min: 0, alpha: 1}}
+      3: {lossless: true, schedule: {dwrr: 75}, ingress: %(ingress)s, wred: %(wred)s}
+"""
+DYNAMIC = {"size": "400KB", "cell": "256B", "watchdog": "",
+           "ingress": "{min: 8KB, alpha: 1, xon_offset: 8KB, headroom: 20KB}",
+           "wred": "{ecn: on, kmin: 25600B, kmax: 25600B, pmax: 100%}"}
+STATIC = {"size": "300KB", "cell": "144B", "watchdog": "",
+          "ingress": "{min: 0, static: 40KB, xon: 10KB, headroom: 12KB}",
+          "wred": "{ecn: on, kmin: 14400B, kmax: 14400B, pmax: 100%}"}
+DETECT_MS, RESTORE_MS = 200, 250
+STORMY = {**DYNAMIC, "watchdog": "    watchdog: {mode: progress, action: drop, "
+          f"detect: {DETECT_MS}ms, restore: {RESTORE_MS}ms, limit: {{count: 0}}}}\n"}
+
+
+class Bench(World):
+    """A namespace for the device under test, with sw1 to sw3, and one for the probe, with e1.."""
+
+    def __init__(self):
+        super().__init__(0)
+
+    def build(self):
+        super().build()
+        run("ip", "netns", "add", self.ns("probe"))
+        self.no_ipv6("probe")
+        for i in range(1, PORTS + 1):
+            self.veth("sw", f"sw{i}", "probe", f"e{i}")
+
+    def probe(self, *words, status=0, third=False):
+        """The JSON of a run."""
+        ports = ["--tx", "xdp:e1", "--rx", "xdp:e2", *["--third", "xdp:e3"] * third]
+        done = self.run("probe", PROBE, *ports, "--json", "--quiet", *words, check=False,
+                        timeout=240)
+        want(done.returncode == status,
+             f"{words}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
+        return json.loads(done.stdout)
+
+
+class Device:
+    """A running weir with a policy, and its plan."""
+
+    def __init__(self, bench, policy):
+        self.bench, self.name = bench, switch_name()
+        path = os.path.join(bench.logs, "policy.yaml")
+        with open(path, "w") as f:
+            f.write(POLICY % {"name": self.name, **policy})
+        self.plan = json.loads(run(CTL, "plan", path, "--json").stdout)
+        self.cell = self.plan["cell_bytes"]
+        self.process = bench.spawn("sw", "weir", WEIR, "-c", path)
+        self.process.wait_line("ready")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.process.stop()
+
+    def group(self):
+        return next(g for g in self.plan["pgs"] if g["class"] == 3)
+
+    def queue(self, number):
+        return next(q for q in self.plan["queues"] if q["queue"] == number)
+
+    def show(self, kind):
+        return json.loads(run(CTL, "-s", self.name, "show", kind, "--json").stdout)[kind]
+
+    def holds(self):
+        """Words of the probe that stop the egress by command."""
+        tx = f"{CTL} -s {self.name} set port p2 tx"
+        return ["--hold", f"{tx} off >/dev/null", "--release", f"{tx} on >/dev/null"]
+
+    def gap_ms(self):
+        return max(w["gap_max_ns"] for w in self.show("workers")) / 1e6
+
+
+def exactly(report, name, expected):
+    v = report["values"][name]
+    want(v["value"] == v["low"] == v["high"] == expected,
+         f"{name}: {v} is not {expected}\n{report}")
+
+
+def thresholds(policy, **more):
+    with Bench() as bench, Device(bench, policy) as device:
+        g = device.group()
+        report = bench.probe("--min", str(g["min_bytes"]), "cell", "xoff", "shared", "xon",
+                             "headroom", third=True, **more)
+        exactly(report, "cell_bytes", device.cell)
+        exactly(report, "xoff_bytes", g["xoff_alone_bytes"])
+        exactly(report, "xon_bytes", g["xon_alone_bytes"])
+        exactly(report, "pg_shared_bytes", g["xoff_alone_bytes"] - g["min_bytes"])
+        # A software port takes the frames of its receive ring beyond the headroom.
+        exactly(report, "headroom_frames", g["xoff_cells"] + RX_RING + BURST)
+
+
+def thresholds_that_follow_the_pool_are_those_of_the_plan():
+    thresholds(DYNAMIC)
+
+
+def static_thresholds_are_those_of_the_plan():
+    thresholds(STATIC)
+
+
+def a_held_port_shows_the_limit_of_a_lossy_queue_and_shares():
+    with Bench() as bench, Device(bench, DYNAMIC) as device:
+        hold = [*device.holds(), "--cell", str(device.cell)]
+        report = bench.probe("--class", "0", *hold, "limit")
+        exactly(report, "limit_bytes", device.queue(0)["limit_alone_bytes"])
+        report = bench.probe(*hold, "--classes", "0,3", "xoff", "dwrr")
+        exactly(report, "xoff_bytes", device.group()["xoff_alone_bytes"])
+        for name, share in (("share_0", 250000), ("share_3", 750000)):
+            v = report["values"][name]
+            want(v["low"] <= share <= v["high"], f"{name}: {v}")
+
+
+def a_step_of_the_marking_curve_is_found_to_the_cell():
+    with Bench() as bench, Device(bench, STATIC) as device:
+        report = bench.probe("--cell", str(device.cell), "--passes", "5", "ecn")
+        q = device.queue(3)
+        for name in ("kmin_bytes", "kmax_bytes"):
+            want(report["values"][name]["value"] == q[name], f"{name}: {report}")
+
+
+def times_lie_within_their_bounds():
+    with Bench() as bench, Device(bench, STORMY) as device:
+        report = bench.probe("reaction", "watchdog", "--settle", "10ms")
+        values, gap_ns = report["values"], device.gap_ms() * 1e6
+        r = values["reaction"]
+        want(r["low"] <= r["value"] <= r["high"] < 50e6, f"reaction: {r}")
+        dog = next(d for d in device.show("watchdog") if d["port"] == "p2" and d["class"] == 3)
+        measured, d = dog["last_measured_us"] * 1e3, values["watchdog_detect"]
+        # The switch is late by one gap of its loop at most, and says how long it took itself.
+        want(d["low"] <= measured + gap_ns and measured <= d["high"] + gap_ns,
+             f"detection: {d}, the switch says {measured}")
+        want(d["low"] <= DETECT_MS * 1e6 + gap_ns and DETECT_MS * 1e6 <= d["high"], f"{d}")
+        s = values["watchdog_restore"]
+        want(s["low"] <= RESTORE_MS * 1e6 + gap_ns and RESTORE_MS * 1e6 <= s["high"], f"{s}")
+        want("discards" in d["remark"] and "progress" in s["remark"], f"{report}")
+
+
+def no_answer(report):
+    for name, m in report["measures"].items():
+        want(m["verdict"] in ("does not answer PFC", "not run"), f"{name}: {m}")
+    want(report["measures"]["xoff"]["verdict"] == "does not answer PFC", f"{report}")
+    want(report["values"] == {}, f"{report}")
+
+
+def a_linux_bridge_does_not_answer_pfc():
+    with Bench() as bench:
+        bench.run("sw", "ip", "link", "add", "br0", "type", "bridge")
+        for i in range(1, PORTS + 1):
+            bench.run("sw", "ip", "link", "set", f"sw{i}", "master", "br0")
+        bench.run("sw", "ip", "link", "set", "br0", "up")
+        no_answer(bench.probe("all", status=1))
+
+
+def open_vswitch_does_not_answer_pfc():
+    """Its datapath in the user's space: it needs no module of the kernel."""
+    for program in ("ovsdb-tool", "ovsdb-server", "ovs-vswitchd", "ovs-vsctl"):
+        if not shutil.which(program):
+            print(f"        left out: {program} is not installed")
+            return
+    with Bench() as bench:
+        folder = bench.logs
+        at = ["env", *(f"OVS_{d}DIR={folder}" for d in ("RUN", "LOG", "DB"))]
+        db, socket = os.path.join(folder, "conf.db"), f"unix:{folder}/db.sock"
+        run("ovsdb-tool", "create", db, "/usr/share/openvswitch/vswitch.ovsschema")
+        bench.spawn("sw", "ovsdb", *at, "ovsdb-server", db, f"--remote=p{socket}")
+        vsctl = [*at, "ovs-vsctl", f"--db={socket}", "--timeout=20"]
+        init = [*vsctl, "--no-wait", "init"]
+        eventually(lambda: bench.run("sw", *init, check=False).returncode == 0,
+                   "ovsdb-server answers")
+        switch = bench.spawn("sw", "ovs", *at, "ovs-vswitchd", socket)
+        bench.run("sw", *vsctl, "add-br", "br0", "--", "set", "bridge", "br0",
+                  "datapath_type=netdev")
+        for i in range(1, PORTS + 1):
+            bench.run("sw", *vsctl, "add-port", "br0", f"sw{i}")
+        report = bench.probe("all", status=1)
+        want(switch.running(), switch.said())
+        no_answer(report)
+
+
+if __name__ == "__main__":
+    live.need_root()
+    sys.exit(live.run_tests([
+        thresholds_that_follow_the_pool_are_those_of_the_plan,
+        static_thresholds_are_those_of_the_plan,
+        a_held_port_shows_the_limit_of_a_lossy_queue_and_shares,
+        a_step_of_the_marking_curve_is_found_to_the_cell,
+        times_lie_within_their_bounds,
+        a_linux_bridge_does_not_answer_pfc,
+        open_vswitch_does_not_answer_pfc,
+    ]))
