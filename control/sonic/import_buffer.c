@@ -139,16 +139,13 @@ static void made_group(struct import *im, const struct sonic_port *p, struct son
 	auto_group(im, g, NULL);
 	if (is_dynamic(im))
 		return;
-	if (im->o->lookup == NULL)
-		sonic_say(im->r, SONIC_WARNING, sonic_fields[SONIC_PFC_ENABLE].table, p->name,
-			  sonic_fields[SONIC_PFC_ENABLE].field,
-			  "the groups have no profile: give pg_profile_lookup.ini with "
-			  "--pg-lookup, or the switch computes headroom: auto");
-	else
-		sonic_say(im->r, SONIC_WARNING, sonic_fields[SONIC_PFC_ENABLE].table, p->name,
-			  sonic_fields[SONIC_PFC_ENABLE].field,
-			  "pg_profile_lookup.ini has no row for the speed and cable of the port: "
-			  "the switch computes headroom: auto");
+	sonic_say(im->r, SONIC_WARNING, sonic_fields[SONIC_PFC_ENABLE].table, p->name,
+		  sonic_fields[SONIC_PFC_ENABLE].field, "%s: the switch computes headroom: auto",
+		  im->o->lookup == NULL
+			  ? "the groups have no profile, and --pg-lookup gives no table of profiles"
+		  : p->speed_bps == 0
+			  ? "the groups have no profile, and the port has no speed to look it up"
+			  : "pg_profile_lookup.ini has no row for the speed and cable of the port");
 }
 
 static void read_group(struct import *im, const char *key, const char *name, struct sonic_pg *g)

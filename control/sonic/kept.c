@@ -163,33 +163,102 @@ static bool same_entry(const struct entry *a, const struct entry *b)
 	       strcmp(a->text, b->text) == 0;
 }
 
+// A line: rows of one text, with their ports written out.
+struct line {
+	const char *table, *ports, *rest, *text;
+	bool name, done;
+};
+
+static unsigned make_lines(struct arena *a, const struct sonic_model *m, const struct entry *list,
+			   unsigned n, struct line *out)
+{
+	unsigned n_lines = 0, last;
+
+	for (unsigned i = 0; i < n; i = last) {
+		const struct entry *e = &list[i];
+		char *ports = NULL;
+		size_t len = 0;
+		FILE *f = allocated(open_memstream(&ports, &len));
+
+		for (last = i + 1; last < n && same_entry(e, &list[last]);)
+			last++;
+		if (e->port >= 0)
+			put_ports(m, e, last - i, f);
+		fclose(f);
+		out[n_lines++] = (struct line){.table = e->table,
+					       .ports = arena_text(a, ports, len),
+					       .rest = e->rest,
+					       .text = e->text,
+					       .name = e->name};
+		free(ports);
+	}
+	return n_lines;
+}
+
+static bool is_numbered(const struct line *l)
+{
+	return sonic_key_has_number(l->table) && l->ports[0] != '\0' && l->rest[0] == '|' &&
+	       isdigit((unsigned char)l->rest[1]);
+}
+
+// Lines that differ in their number alone become one: "0-2,5".
+static void put_numbers(struct line *lines, unsigned first, unsigned n, FILE *out)
+{
+	const struct line *l = &lines[first];
+	int from = -1, to = -1;
+	const char *lead = "|";
+
+	for (unsigned i = first; i <= n; i++) {
+		bool alike = i < n && l->name == lines[i].name && is_numbered(&lines[i]) &&
+			     strcmp(l->table, lines[i].table) == 0 &&
+			     strcmp(l->ports, lines[i].ports) == 0 &&
+			     strcmp(l->text, lines[i].text) == 0;
+		int number = alike ? atoi(lines[i].rest + 1) : -1;
+
+		if ((alike && from >= 0 && number == to + 1) || (!alike && i < n)) {
+			to = alike ? number : to;
+		} else {
+			if (from >= 0)
+				fprintf(out, from == to ? "%s%d" : "%s%d-%d", lead, from, to);
+			lead = from >= 0 ? "," : lead;
+			from = to = number;
+		}
+		if (alike)
+			lines[i].done = true;
+	}
+}
+
 void kept_write(const struct import *im, FILE *out)
 {
 	struct arena a = {0};
 	struct sonic_config marks = im->marks;
 	struct entry *list;
-	unsigned n, last;
+	struct line *lines;
+	unsigned n;
 
 	sonic_sort(&marks);
 	list = allocated(calloc(2 * (im->c.n + marks.n) + 1, sizeof(*list)));
 	n = add_entries(&a, &im->m, &im->c, im->state, list);
 	n += add_entries(&a, &im->m, &marks, NULL, list + n);
 	qsort(list, n, sizeof(*list), entry_order);
+	lines = allocated(calloc(n + 1, sizeof(*lines)));
+	n = make_lines(&a, &im->m, list, n, lines);
 	if (n > 0)
 		fputs("\n# For `weirctl export sonic`: names, and values that have no effect here. "
 		      "@P: the ports of\n# profile P.\n",
 		      out);
-	for (unsigned i = 0; i < n; i = last) {
-		const struct entry *e = &list[i];
-
-		for (last = i + 1; last < n && same_entry(e, &list[last]);)
-			last++;
-		fprintf(out, "%s%s|", e->name ? name_word : keep_word, e->table);
-		if (e->port >= 0)
-			put_ports(&im->m, e, last - i, out);
-		put_escaped(out, e->rest, true);
-		fprintf(out, "%s\n", e->text);
+	for (unsigned i = 0; i < n; i++) {
+		if (lines[i].done)
+			continue;
+		fprintf(out, "%s%s|%s", lines[i].name ? name_word : keep_word, lines[i].table,
+			lines[i].ports);
+		if (is_numbered(&lines[i]))
+			put_numbers(lines, i, n, out);
+		else
+			put_escaped(out, lines[i].rest, true);
+		fprintf(out, "%s\n", lines[i].text);
 	}
+	free(lines);
 	free(list);
 	arena_fini(&a);
 }
