@@ -255,7 +255,6 @@ static void warn_of_lost(struct export *e)
 	lost_map(e, &root->inof.map);
 	for (unsigned i = 0; i < root->profiles.n; i++) {
 		lost_map(e, &p[i].dscp_to_color.map);
-		lost_map(e, &p[i].remark.map);
 		lost_map(e, &p[i].guard.map);
 		lost_value(e, &p[i].pfc.quanta);
 		if (p[i].pfc.rx.n != p[i].pfc.tx.n)

@@ -21,8 +21,11 @@ static void export_map(struct export *e, const char *port, enum sonic_field ref,
 
 	object_begin(&o, map);
 	for (unsigned i = 0; i < n; i++)
-		object_field(e, &o, arena_printf(&e->arena, "%u", i),
-			     sonic_text(map, to[i], text));
+		if (to[i] != REMARK_NONE)
+			object_field(e, &o, arena_printf(&e->arena, "%u", i),
+				     sonic_text(map, to[i], text));
+	if (o.n == 0)
+		return;
 	name = object_end(e, &o, wanted);
 	if (own != NULL || global == NULL || strcmp(name, global) != 0)
 		put_text(e, ref, port, name);
@@ -43,6 +46,8 @@ static void export_maps(struct export *e, unsigned i)
 			   N_CLASSES);
 	if (profile->class_to_pg.map.given)
 		export_map(e, p->name, SONIC_MAP_PG, SONIC_TC_PG, c->class_to_pg, N_CLASSES);
+	export_map(e, p->name, SONIC_MAP_TC_DSCP, SONIC_TC_DSCP, c->remark_dscp, N_CLASSES);
+	export_map(e, p->name, SONIC_MAP_TC_DOT1P, SONIC_TC_DOT1P, c->remark_pcp, N_CLASSES);
 }
 
 // Of a lossless priority the queue is that of its class. The others came with the import, or they

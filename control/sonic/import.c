@@ -159,7 +159,7 @@ static void check_map_field(struct import *im, const struct sonic_row *row)
 	char *end;
 	long n = strtol(row->field, &end, 10);
 
-	for (enum sonic_field f = SONIC_DOT1P_TC; f <= SONIC_PFC_QUEUE; f++)
+	for (enum sonic_field f = SONIC_DOT1P_TC; f <= SONIC_TC_DOT1P; f++)
 		known |= strcmp(row->table, sonic_fields[f].table) == 0;
 	if (known && strcmp(row->field, "NULL") != 0 &&
 	    (!isdigit((unsigned char)row->field[0]) || *end != '\0' || n > (dscp ? 63 : 7)))

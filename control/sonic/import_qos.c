@@ -48,6 +48,22 @@ static void read_map(struct import *im, enum sonic_field f, const char *name, ui
 	}
 }
 
+// Classes without a row are not remarked. Returns the name of the map; NULL: none.
+static const char *read_remark(struct import *im, enum sonic_field ref, enum sonic_field f,
+			       const char *port, uint8_t map[N_CLASSES])
+{
+	const char *name = map_of(im, ref, port);
+
+	for (unsigned i = 0; i < N_CLASSES; i++) {
+		int64_t to = REMARK_NONE;
+
+		if (name != NULL)
+			take_at(im, f, name, (char[]){(char)('0' + i), '\0'}, &to);
+		map[i] = (uint8_t)to;
+	}
+	return name;
+}
+
 static void read_maps(struct import *im, struct sonic_port *p)
 {
 	struct sonic_qos *q = &p->qos;
@@ -63,6 +79,8 @@ static void read_maps(struct import *im, struct sonic_port *p)
 	q->has_pcp = n->pcp != NULL;
 	q->has_queue_map = n->queue_map != NULL;
 	q->has_pg_map = n->pg_map != NULL;
+	n->remark_dscp = read_remark(im, SONIC_MAP_TC_DSCP, SONIC_TC_DSCP, p->name, q->remark_dscp);
+	n->remark_pcp = read_remark(im, SONIC_MAP_TC_DOT1P, SONIC_TC_DOT1P, p->name, q->remark_pcp);
 	if (q->has_dscp)
 		read_map(im, SONIC_DSCP_TC, n->dscp, q->dscp, sizeof(q->dscp));
 	if (q->has_pcp)

@@ -424,6 +424,43 @@ static void write_watchdog(const struct sonic_watchdog *w, FILE *out)
 		UNIT_TEXT(UNIT_TIME, w->restore_ns), sonic_fields[SONIC_WD_ACTION].table);
 }
 
+// {class: number} of the classes that are remarked. False: none.
+static bool write_remark(FILE *out, const char *key, const uint8_t map[N_CLASSES], struct map *to)
+{
+	struct map m = {out, false};
+
+	for (unsigned cls = 0; cls < N_CLASSES; cls++) {
+		if (map[cls] == REMARK_NONE)
+			continue;
+		if (!m.any)
+			item(to, "%s: ", key);
+		item(&m, "%u: %u", cls, map[cls]);
+	}
+	if (m.any)
+		end(&m);
+	return m.any;
+}
+
+static void write_remarks(const struct sonic_port *p, FILE *out)
+{
+	const struct sonic_qos *q = &p->qos;
+	struct map m = {out, false};
+	bool any = false;
+
+	for (unsigned cls = 0; cls < N_CLASSES; cls++)
+		any |= q->remark_dscp[cls] != REMARK_NONE || q->remark_pcp[cls] != REMARK_NONE;
+	if (!any)
+		return;
+	fputs("    remark: ", out);
+	any = write_remark(out, "dscp", q->remark_dscp, &m);
+	write_remark(out, "pcp", q->remark_pcp, &m);
+	end(&m);
+	if (any)
+		comment(out, sonic_fields[SONIC_TC_DSCP].table, p->names.remark_dscp);
+	else
+		comment(out, sonic_fields[SONIC_TC_DOT1P].table, p->names.remark_pcp);
+}
+
 static void write_profile(const struct sonic_model *m, const struct sonic_profile *profile,
 			  FILE *out)
 {
@@ -454,6 +491,7 @@ static void write_profile(const struct sonic_model *m, const struct sonic_profil
 		lookup(out, q->pg_of, N_CLASSES, false);
 		comment(out, sonic_fields[SONIC_TC_PG].table, p->names.pg_map);
 	}
+	write_remarks(p, out);
 	if (q->lossless != 0 && !q->has_pfc)
 		fputs("    pfc: {rx: off, tx: off}   # no pfc_enable in PORT_QOS_MAP\n", out);
 	write_watchdog(&q->watchdog, out);

@@ -74,6 +74,7 @@ struct sonic_watchdog {
 struct sonic_qos {
 	bool has_dscp, has_pcp, has_queue_map, has_pg_map, has_pfc;
 	uint8_t dscp[64], pcp[8], queue_of[N_CLASSES], pg_of[N_CLASSES];
+	uint8_t remark_dscp[N_CLASSES], remark_pcp[N_CLASSES]; // REMARK_NONE: not remarked
 	uint8_t lossless; // bitmap of priority groups
 	struct sonic_watchdog watchdog;
 	struct sonic_pg pg[N_PGS];
@@ -82,7 +83,7 @@ struct sonic_qos {
 
 // Names of the objects that the values came from, for comments. NULL: none.
 struct sonic_names {
-	const char *dscp, *pcp, *queue_map, *pg_map;
+	const char *dscp, *pcp, *queue_map, *pg_map, *remark_dscp, *remark_pcp;
 	const char *pg[N_PGS], *buffer[N_QUEUES], *scheduler[N_QUEUES], *wred[N_QUEUES];
 };
 

@@ -486,6 +486,31 @@ static void a_change_of_the_policy_is_exported(void **state)
 	sonic_config_fini(&out);
 }
 
+// A line for the export fills only what the policy does not give.
+static void a_policy_overrules_what_was_kept(void **state)
+{
+	static const char policy[] =
+		"ports: [{name: Ethernet0, device: \"xdp:a\", speed: 10G, profile: a}]\n"
+		"profiles: {a: {watchdog: on, classes: {3: {lossless: true}}}}\n"
+		"#sonic keep PORT_QOS_MAP|@a pfcwd_sw_enable=4 \n"
+		"#sonic keep PORT|Ethernet0 alias=etp%201\n";
+	struct sonic_config out = {0};
+	struct sonic_report r = {0};
+	char *right;
+
+	(void)state;
+	assert_int_equal(sonic_export("f", policy, strlen(policy), &out, &r), -EINVAL);
+	assert_has(report_text(&r), "line 3: expected #sonic keep TABLE|KEY FIELD=VALUE");
+	sonic_config_fini(&out);
+	sonic_report_fini(&r);
+	right = replaced(policy, "=4 \n", "=4\n");
+	exported(right, &out);
+	free(right);
+	assert_string_equal(sonic_get(&out, "PORT_QOS_MAP", "Ethernet0", "pfcwd_sw_enable"), "3");
+	assert_string_equal(sonic_get(&out, "PORT", "Ethernet0", "alias"), "etp 1");
+	sonic_config_fini(&out);
+}
+
 // Ports with the same names and other values get names of their own.
 static void a_name_with_two_values_becomes_two(void **state)
 {
@@ -787,6 +812,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_lookup_table_gives_groups_without_a_profile),
 		cmocka_unit_test(a_wrong_lookup_table_is_refused),
 		cmocka_unit_test(a_change_of_the_policy_is_exported),
+		cmocka_unit_test(a_policy_overrules_what_was_kept),
 		cmocka_unit_test(a_name_with_two_values_becomes_two),
 		cmocka_unit_test(a_policy_by_hand_returns_from_sonic),
 		cmocka_unit_test(what_sonic_cannot_say_is_named),
