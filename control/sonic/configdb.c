@@ -82,7 +82,8 @@ void sonic_sort(struct sonic_config *c)
 	if (c->sorted)
 		return;
 	spare = allocated(malloc((c->n + 1) * sizeof(*spare)));
-	merge_sort(c->rows, spare, c->n);
+	if (c->n > 1)
+		merge_sort(c->rows, spare, c->n);
 	free(spare);
 	for (unsigned i = 0; i < c->n; i++) {
 		bool again = n > 0 && field_order(&c->rows[n - 1], &c->rows[i]) == 0;
@@ -356,7 +357,8 @@ void sonic_write_json(struct sonic_config *c, FILE *out)
 	struct json_object *root = json_object_new_object();
 
 	sonic_sort(c);
-	for (const struct sonic_row *row = c->rows; row < c->rows + c->n; row++) {
+	for (unsigned i = 0; i < c->n; i++) {
+		const struct sonic_row *row = &c->rows[i];
 		struct json_object *fields = child(child(root, row->table), row->key);
 		size_t len = strlen(row->field);
 

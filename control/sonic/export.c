@@ -134,9 +134,12 @@ const char *object_end(struct export *e, struct object *o, const char *wanted)
 
 void export_objects(struct export *e)
 {
-	for (const struct object *o = e->objects; o < e->objects + e->n_objects; o++)
+	for (unsigned n = 0; n < e->n_objects; n++) {
+		const struct object *o = &e->objects[n];
+
 		for (unsigned i = 0; i < o->n; i++)
 			sonic_set(e->out, o->table, o->name, o->fields[i], o->values[i]);
+	}
 }
 
 // ---- ports, VLANs, addresses
