@@ -12,7 +12,8 @@
 
 enum { N_OPTIONS = 4, MOST_LEN = 1 << 16 };
 
-static const char lookup_text[] = "10000 5m 1248 2288 35776 -3 2288\n100000 40m 50000 19456 9000 0\n";
+static const char lookup_text[] = "10000 5m 1248 2288 35776 -3 2288\n"
+				  "100000 40m 50000 19456 9000 0\n";
 
 static char *imported(struct sonic_config *c, size_t options, struct sonic_report *r)
 {
