@@ -9,7 +9,7 @@ enum {
 	FIRST_FRAMES = 64, // of the first trial
 	CHUNK = 16, // frames between two looks for a PAUSE
 	CONGESTIONS = 5,
-	TRIES = 3, // a trial is made again when frames leave the held egress
+	TRIES = 6, // a trial is made again when it was spoiled
 };
 
 static uint8_t class_bit(const struct probe *p)
