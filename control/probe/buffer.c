@@ -206,6 +206,7 @@ enum probe_verdict probe_find_loss(struct probe *p, uint16_t len, uint32_t from,
 {
 	struct fill f = fill_of(p, len, from);
 	uint32_t extra = FIRST_FRAMES, best = 0;
+	unsigned none = 0; // trials that lost the first frame
 	enum probe_verdict v;
 
 	f.to_the_end = true;
@@ -217,7 +218,9 @@ enum probe_verdict probe_find_loss(struct probe *p, uint16_t len, uint32_t from,
 		if (f.lost == 0 && f.n == p->conf.most)
 			return probe_cannot(p, "no frame of %u was lost; see --most", f.n);
 		// The device was empty, so it had room for one.
-		if (f.lost != 0 && f.first_lost == 0)
+		if (f.lost != 0 && f.first_lost == 0 && ++none < TRIES)
+			continue;
+		if (none == TRIES)
 			return probe_cannot(p,
 					    "the first frame was lost too: a watchdog discarded "
 					    "the queue; see docs/probe.md");
