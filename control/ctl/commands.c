@@ -145,12 +145,13 @@ static const struct command commands[] = {
 	{"impair", cmd_impair, 1, ANY,
 	 "impair PORT [--match EXPRESSION] --action ACTION [--in|--out] [--for TIME] "
 	 "[--count N] [--seed N] [--json]\nimpair list [--json]\nimpair stop RULE|all [--json]",
-	 "Drops, delays, copies, reorders, marks or damages frames of a port that match,\n"
-	 "until TIME is over (60s if not given), N frames were changed, or stop. ACTION is\n"
-	 "drop, delay TIME, duplicate, reorder N, ce [P%], corrupt icrc or corrupt payload.\n"
-	 "EXPRESSION compares fields, as 'roce.opcode == RC_WRITE_ONLY && psn%1000 == 0';\n"
-	 "without it all frames match. --in (if not given): as the port receives them, --out:\n"
-	 "as it sends them. With the same --seed the same frames are chosen.\n",
+	 "Impairs chosen frames of a port, as a bad link does.\n"
+	 "ACTION is drop, delay TIME, duplicate, reorder N, ce [P%], corrupt icrc or\n"
+	 "corrupt payload. EXPRESSION says which frames, without it all:\n"
+	 "'roce.opcode == RC_WRITE_ONLY && psn%1000 == 0'. --in takes frames that the port\n"
+	 "receives (if not given), --out frames that it sends.\n"
+	 "The rule ends after TIME (60s if not given), or after N changed frames. With the\n"
+	 "same --seed the same frames are chosen.\n",
 	 impair_help, .writes = true, .page = "impair.md"},
 	{"inof", cmd_inof, 3, ANY,
 	 "inof zone add ZONE MEMBER...\ninof zone remove ZONE [MEMBER...]",
