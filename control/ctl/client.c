@@ -18,7 +18,7 @@
 #include "control/config/terminal.h"
 #include "control/observe/fact.h"
 
-enum { ANSWER_TIMEOUT_S = 10, CHUNK = 65536, PATH_LEN = 128 };
+enum { ANSWER_TIMEOUT_S = 10, CHUNK = 65536, PATH_LEN = 128, WHY_LEN = 1024 };
 
 static const char dir[] = "/run/weir";
 
@@ -202,7 +202,8 @@ struct json_object *client_exchange_quiet(struct client *c, struct json_object *
 	return data;
 }
 
-struct json_object *client_exchange(struct client *c, struct json_object *req)
+struct json_object *client_exchange_why(struct client *c, struct json_object *req, char *why,
+					size_t len)
 {
 	bool garbled;
 	struct json_object *reply = exchange(c, req, &garbled), *data = NULL, *error;
@@ -210,13 +211,23 @@ struct json_object *client_exchange(struct client *c, struct json_object *req)
 	if (json_object_object_get_ex(reply, "data", &data))
 		json_object_get(data);
 	else if (json_object_object_get_ex(reply, "error", &error))
-		terminal_printf(stderr, "%s\n", json_object_get_string(error));
+		snprintf(why, len, "%s", json_object_get_string(error));
 	else if (reply != NULL || garbled)
-		fputs("the switch gave an answer that is not understood; are weir and weirctl of "
-		      "the same version?\n", stderr);
+		snprintf(why, len, "the switch gave an answer that is not understood; are its "
+				   "programs of the same version?");
 	else
-		fputs("the switch did not answer; it may be stopping\n", stderr);
+		snprintf(why, len, "the switch did not answer; it may be stopping");
 	json_object_put(reply);
+	return data;
+}
+
+struct json_object *client_exchange(struct client *c, struct json_object *req)
+{
+	char why[WHY_LEN];
+	struct json_object *data = client_exchange_why(c, req, why, sizeof(why));
+
+	if (data == NULL)
+		terminal_printf(stderr, "%s\n", why);
 	return data;
 }
 

@@ -3,6 +3,8 @@
 // Prints a sentence when that fails. Protocol: control/daemon/requests.h.
 #pragma once
 
+#include <stddef.h>
+
 struct json_object;
 
 struct client {
@@ -25,6 +27,10 @@ __attribute__((warn_unused_result)) int client_connect(const char *name, struct 
 // Consumes req.
 struct json_object *client_exchange_quiet(struct client *c, struct json_object *req);
 void client_timeout(struct client *c, unsigned seconds); // of each answer; 10 unless set
+
+// Consumes req. The answer's data (the caller puts it), or NULL with a sentence in why.
+struct json_object *client_exchange_why(struct client *c, struct json_object *req, char *why,
+					size_t len);
 
 // Consumes req. The answer's data (the caller puts it), or NULL after a message.
 struct json_object *client_exchange(struct client *c, struct json_object *req);

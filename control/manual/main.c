@@ -24,6 +24,7 @@
 #include "control/observe/fact.h"
 #include "control/probe/args.h"
 #include "control/probe/report.h"
+#include "control/sonic/bridge/args.h"
 #include "control/sonic/tables.h"
 #include "dataplane/drop.h"
 #include "dataplane/event.h"
@@ -305,6 +306,7 @@ static const struct program {
 	{"weir", options_usage, options_summary, options_exit, &weir_opts},
 	{"weirctl", "weirctl [-s NAME] COMMAND", ctl_summary, ctl_exit_text, &ctl_opts},
 	{"weir-host", host_usage, host_summary, host_exit, &host_opts},
+	{"weir-sonic", bridge_usage, bridge_summary, bridge_exit, &bridge_opts},
 	{"weir-lab", NULL, lab_summary, lab_exit, &lab_opts},
 	{"weir-probe", probe_usage, probe_summary, probe_exit, &probe_opts},
 };
@@ -454,6 +456,7 @@ static const struct {
 	{"man/weir-host.1", NULL},
 	{"man/weir-lab.1", NULL},
 	{"man/weir-probe.1", NULL},
+	{"man/weir-sonic.1", NULL},
 	{"man/weir-policy.5", NULL},
 };
 

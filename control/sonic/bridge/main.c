@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdio.h>
+
+#include "control/sonic/bridge/bridge.h"
+#include "control/sonic/bridge/args.h"
+#include "control/standard_fds.h"
+
+enum { EXIT_MISUSED = 2 };
+
+int main(int argc, char **argv)
+{
+	struct bridge_args args;
+
+	standard_fds_open();
+	if (!bridge_args_parse(argc, argv, &args))
+		return EXIT_MISUSED;
+	if (args.version) {
+		puts("weir-sonic " WEIR_VERSION);
+		return 0;
+	}
+	if (args.help) {
+		bridge_args_help();
+		return 0;
+	}
+	return args.once ? bridge_once(&args) : bridge_run(&args);
+}

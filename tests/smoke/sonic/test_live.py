@@ -1,0 +1,222 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""CONFIG_DB is changed each second under traffic: each change is applied, no lossless frame is
+lost, and COUNTERS_DB says what weirctl says.
+
+usage: test_live.py BUILD [--seconds N]
+
+A real redis-server, changed by redis-cli, a live switch on veth links, two weir-host senders and a
+receiver on ports of 40 Mb/s. Needs root; exits 77 without.
+"""
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import config_db  # noqa: E402
+from redis_rig import (APPL, CONFIG, COUNTERS, STATE, Bridge, LiveSwitch, Redis,  # noqa: E402
+                       devices, first_policy, objects, pfc_counters, port_oids, queue_type, want,
+                       wait_for)
+
+SKIPPED, SPEED_MBPS, TRIES = 77, 40, 4
+HOST = ["--speed", f"{SPEED_MBPS}M", "--rx-ring", "4096", "--dscp", "26,28"]
+# Each is a line for redis-cli, and what the policy that runs then has.
+CHANGES = [
+    ('HSET "WRED_PROFILE|AZURE_LOSSLESS" green_min_threshold 20000 green_max_threshold 90000',
+     ("20000", "20KB")),
+    ('HSET "SCHEDULER|scheduler.1" weight 40', ("40",)),
+    ('HSET "BUFFER_PROFILE|pg_lossless_profile" dynamic_th -1', ("1/2", "0.5")),
+    ('HSET "PFC_WD|Ethernet0" detection_time 600', ("600ms",)),
+    ('HSET "WRED_PROFILE|AZURE_LOSSLESS" green_min_threshold 30000 green_max_threshold 120000',
+     ("30000", "30KB")),
+    ('HSET "SCHEDULER|scheduler.1" weight 15', ("15",)),
+    ('HSET "BUFFER_PROFILE|pg_lossless_profile" dynamic_th -3', ("1/8", "0.125")),
+    ('HSET "PFC_WD|Ethernet0" detection_time 400', ("400ms",)),
+]
+
+
+def change_each_second(switch, redis, bridge, seconds):
+    """The number of changes; each is seen in the running policy before the next."""
+    end, n, slowest = time.monotonic() + seconds, 0, 0.0
+    while time.monotonic() < end:
+        began = time.monotonic()
+        line, shows = CHANGES[n % len(CHANGES)]
+        applied = int(redis.status()["applied"])
+        redis.cli(CONFIG, text=line + "\n")
+        wait_for(lambda: int(redis.status()["applied"]) > applied,
+                 f"change {n + 1} ({line}) is applied: {redis.status()} {bridge.log()[-800:]}")
+        slowest = max(slowest, time.monotonic() - began)
+        runs = switch.show("config")["config"]["text"]
+        want(any(text in runs for text in shows), f"after {line} the policy has none of {shows}")
+        n += 1
+        time.sleep(max(began + 1 - time.monotonic(), 0))
+    want(redis.status()["state"] == "applied", redis.status())
+    return n, slowest
+
+
+def wait_written(redis):
+    """Two writes of the counters have begun since."""
+    for _ in range(2):
+        before = redis.status()["alive_at"]
+        wait_for(lambda: redis.status()["alive_at"] != before, "the counters are written")
+
+
+def same(what, got, expected):
+    want(int(got) == int(expected), f"{what}: COUNTERS_DB has {got}, the switch {expected}")
+
+
+def in_time(agree):
+    """LLDP goes on, so a frame may leave between the two readings."""
+    for _ in range(TRIES - 1):
+        try:
+            return agree()
+        except SystemExit:
+            pass
+    return agree()
+
+
+def ports_agree(switch, redis):
+    for row in switch.rows("ports"):
+        h = redis.hash(COUNTERS, f"COUNTERS:{port_oids(redis)[row['name']]}")
+        for field, key in (("IF_IN_OCTETS", "rx_bytes"), ("IF_OUT_OCTETS", "tx_bytes"),
+                           ("IF_IN_UCAST_PKTS", "rx_packets"), ("IF_OUT_UCAST_PKTS", "tx_packets"),
+                           ("IF_IN_ERRORS", "rx_missed"), ("IF_OUT_ERRORS", "tx_errors")):
+            same(f"{row['name']} {field}", h[f"SAI_PORT_STAT_{field}"], row[key])
+        for db, key in ((STATE, f"PORT_TABLE|{row['name']}"), (APPL, f"PORT_TABLE:{row['name']}")):
+            state = redis.hash(db, key)
+            want(state["oper_status"] == "up" and state["speed"] == str(SPEED_MBPS), state)
+    for way, key in (("RX", "rx_pause"), ("TX", "tx_pause")):
+        shown = pfc_counters(redis, way)
+        for row in switch.rows("pfc"):
+            same(f"{row['port']} PFC {row['class']} {way}", shown[row["port"]][row["class"]],
+                 row[key])
+    sent = sum(row["tx_pause"] for row in switch.rows("pfc"))
+    want(sent > 0, "the switch sent no PAUSE: the traffic is too little for this test")
+
+
+def queues_agree(switch, redis):
+    oids = objects(redis, "QUEUE")
+    want(len(oids) == 8 * len(config_db.PORTS), f"{len(oids)} queues")
+    for row in switch.rows("queues"):
+        oid = oids[row["port"], row["queue"]]
+        want(queue_type(redis, oid) == "SAI_QUEUE_TYPE_UNICAST", "the type of a queue")
+        h = redis.hash(COUNTERS, f"COUNTERS:{oid}")
+        for field, key in (("PACKETS", "tx_packets"), ("BYTES", "tx_bytes"),
+                           ("DROPPED_PACKETS", "dropped_packets"),
+                           ("WRED_ECN_MARKED_PACKETS", "ecn_marked")):
+            same(f"{row['port']}:{row['queue']} {field}", h[f"SAI_QUEUE_STAT_{field}"], row[key])
+        for table in ("USER_WATERMARKS", "PERSISTENT_WATERMARKS"):
+            same(f"{row['port']}:{row['queue']} {table}", redis.get(
+                COUNTERS, f"{table}:{oid}", "SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES"),
+                row["max_bytes"])
+        lossless = row["queue"] in config_db.LOSSLESS
+        want(h.get("PFC_WD_STATUS") == ("operational" if lossless else None),
+             f"PFC_WD_STATUS of {row['port']}:{row['queue']}: {h.get('PFC_WD_STATUS')}")
+    want(sum(row["ecn_marked"] for row in switch.rows("queues")) > 0, "no frame was marked")
+
+
+def groups_agree(switch, redis):
+    oids = objects(redis, "PG")
+    for row in switch.rows("buffers"):
+        oid, prefix = oids[row["port"], row["pg"]], "SAI_INGRESS_PRIORITY_GROUP_STAT"
+        same(f"PG {row['port']}:{row['pg']} drops",
+             redis.get(COUNTERS, f"COUNTERS:{oid}", f"{prefix}_DROPPED_PACKETS"),
+             row["dropped_packets"])
+        for mark, key in (("SHARED", "max_shared_bytes"), ("XOFF_ROOM", "max_headroom_bytes")):
+            same(f"PG {row['port']}:{row['pg']} {mark}", redis.get(
+                COUNTERS, f"USER_WATERMARKS:{oid}", f"{prefix}_{mark}_WATERMARK_BYTES"), row[key])
+    pools = {row["name"]: row for row in switch.show("buffers")["pools"]}
+    names = redis.hash(COUNTERS, "COUNTERS_BUFFER_POOL_NAME_MAP")
+    want(set(names) == set(config_db.tables()["BUFFER_POOL"]), names)
+    for name, pool in (("ingress_lossless_pool", "ingress"),
+                       ("egress_lossy_pool", "egress_lossy")):
+        same(name, redis.get(COUNTERS, f"USER_WATERMARKS:{names[name]}",
+                             "SAI_BUFFER_POOL_STAT_WATERMARK_BYTES"), pools[pool]["max_bytes"])
+
+
+def clears_are_of_one_type(switch, redis):
+    """`sonic-clear priority-group watermark shared`: only this mark begins again, and not the
+    persistent one."""
+    oid = objects(redis, "PG")
+    oid = oid[max(oid, key=lambda o: int(redis.get(COUNTERS, f"USER_WATERMARKS:{oid[o]}",
+              "SAI_INGRESS_PRIORITY_GROUP_STAT_SHARED_WATERMARK_BYTES")))]
+    queue = objects(redis, "QUEUE")
+    queue = queue[max(queue, key=lambda o: int(redis.get(COUNTERS, f"USER_WATERMARKS:{queue[o]}",
+                  "SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES")))]
+
+    def marks():
+        name = "SAI_INGRESS_PRIORITY_GROUP_STAT_SHARED_WATERMARK_BYTES"
+        return [int(redis.get(COUNTERS, f"USER_WATERMARKS:{oid}", name)),
+                int(redis.get(COUNTERS, f"PERSISTENT_WATERMARKS:{oid}", name)),
+                int(redis.get(COUNTERS, f"USER_WATERMARKS:{queue}",
+                              "SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES"))]
+    before = marks()
+    want(min(before) > 0, f"a watermark is 0: {before}")
+    redis.cli(APPL, "PUBLISH", "WATERMARK_CLEAR_REQUEST", '["USER","PG_SHARED"]')
+    wait_written(redis)
+    want(marks() == [0, *before[1:]], f"after the clear of PG_SHARED: {before} became {marks()}")
+
+
+def run(args, folder):
+    redis = Redis(folder)
+    redis.load(config_db.tables(SPEED_MBPS))
+    policy = os.path.join(folder, "policy.yaml")
+    first_policy(args.build, redis, policy)
+    with LiveSwitch(hosts=len(config_db.PORTS), policy=policy,
+                    folder=os.path.join(folder, "live")) as switch:
+        bridge = Bridge(switch, args.build, redis.path, policy, devices())
+        wait_for(lambda: redis.status().get("state") == "applied", "the bridge applies CONFIG_DB")
+        receiver = switch.hosts[2].endpoint("--listen", *HOST, "--class", "3,4")
+        receiver.wait_line("ready")
+        senders = [h.endpoint("--to", "10.0.0.3", "--class", "3,4", "--time",
+                              f"{args.seconds + 1}s", "--rto", "10s", "--drain", "30s", "--qps",
+                              "4", "--depth", "4", "--size", "65536", *HOST)
+                   for h in switch.hosts[:2]]
+        n, slowest = change_each_second(switch, redis, bridge, args.seconds)
+        reports = [s.report(90) for s in senders]
+        balance = switch.quiesce()["balance"]
+        switch.resume()
+        wait_written(redis)
+        lossless = sum(r["packets"] for r in switch.rows("drops") if r["lossless"])
+        for agree in (ports_agree, queues_agree, groups_agree):
+            in_time(lambda: agree(switch, redis))
+        clears_are_of_one_type(switch, redis)
+        cpu = bridge.cpu_s()
+        receiver.stop()
+        want(bridge.process.stop() == 0, "the bridge ends in order")
+        want(redis.status()["state"] == "stopped", redis.status())
+        want("Redis refused" not in bridge.log(), bridge.log())
+    sent = sum(c["tx_packets"] for r in reports for c in r["classes"])
+    print(f"{n} changes, the slowest applied after {slowest * 1000:.0f} ms; {sent} frames sent, "
+          f"{lossless} lossless frames dropped; the bridge used {cpu:.2f} s of processor time")
+    want(lossless == 0, f"{lossless} frames of lossless classes were dropped")
+    want(balance["balanced"], f"the balance is not exact: {balance}")
+    for r in reports:
+        want(not r["error"], r["error"])
+        posted, done = r["messages_posted"], r["messages_completed"]
+        want(posted == done > 0, f"{done} of {posted} messages completed")
+    want(n >= args.seconds / 2, "too few changes")
+    redis.stop()
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    p.add_argument("build", metavar="BUILD", help="where the programs are built")
+    p.add_argument("--seconds", type=int, default=20, metavar="N", help="default 20")
+    args = p.parse_args()
+    args.build = os.path.abspath(args.build)
+    os.environ["WEIR_BUILD"] = args.build
+    if os.geteuid() != 0 or shutil.which("redis-server") is None:
+        print("skipped: needs root and redis-server")
+        return SKIPPED
+    with tempfile.TemporaryDirectory() as folder:
+        run(args, folder)
+    return 0
+
+
+sys.exit(main())
