@@ -208,6 +208,7 @@ struct json_object *client_exchange_why(struct client *c, struct json_object *re
 	bool garbled;
 	struct json_object *reply = exchange(c, req, &garbled), *data = NULL, *error;
 
+	why[0] = '\0';
 	if (json_object_object_get_ex(reply, "data", &data))
 		json_object_get(data);
 	else if (json_object_object_get_ex(reply, "error", &error))
@@ -215,8 +216,6 @@ struct json_object *client_exchange_why(struct client *c, struct json_object *re
 	else if (reply != NULL || garbled)
 		snprintf(why, len, "the switch gave an answer that is not understood; are its "
 				   "programs of the same version?");
-	else
-		snprintf(why, len, "the switch did not answer; it may be stopping");
 	json_object_put(reply);
 	return data;
 }
@@ -227,7 +226,8 @@ struct json_object *client_exchange(struct client *c, struct json_object *req)
 	struct json_object *data = client_exchange_why(c, req, why, sizeof(why));
 
 	if (data == NULL)
-		terminal_printf(stderr, "%s\n", why);
+		terminal_printf(stderr, "%s\n", why[0] != '\0' ? why
+				: "the switch did not answer; it may be stopping");
 	return data;
 }
 

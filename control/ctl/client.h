@@ -28,7 +28,8 @@ __attribute__((warn_unused_result)) int client_connect(const char *name, struct 
 struct json_object *client_exchange_quiet(struct client *c, struct json_object *req);
 void client_timeout(struct client *c, unsigned seconds); // of each answer; 10 unless set
 
-// Consumes req. The answer's data (the caller puts it), or NULL with a sentence in why.
+// Consumes req. The answer's data (the caller puts it), or NULL with a sentence in why, which is
+// empty if no answer came in time.
 struct json_object *client_exchange_why(struct client *c, struct json_object *req, char *why,
 					size_t len);
 

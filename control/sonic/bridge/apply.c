@@ -70,21 +70,26 @@ static void add_mistakes(char why[APPLY_WHY], struct json_object *data)
 		add_line(why, json_object_get_string(json_object_array_get_idx(lines, i)));
 }
 
-// True: the switch takes the file, or would.
-static bool ask_switch(struct client *c, const char *path, bool check, char why[APPLY_WHY],
-		       size_t *changes)
+// APPLY_DONE: the switch takes the file, or would.
+static enum apply_end ask_switch(struct client *c, const char *path, bool check,
+				 char why[APPLY_WHY], size_t *changes)
 {
 	struct json_object *data, *list;
-	bool ok;
+	enum apply_end end = APPLY_REFUSED;
 
 	data = client_exchange_why(c, reload_request_of(path, check), why, APPLY_WHY);
-	ok = data != NULL && true_in(data, check ? "possible" : "reloaded");
-	if (data != NULL && !ok)
+	if (data == NULL && why[0] == '\0') {
+		end = APPLY_NO_SWITCH;
+		snprintf(why, APPLY_WHY, "the switch does not answer: no answer in time");
+	} else if (data != NULL && true_in(data, check ? "possible" : "reloaded")) {
+		end = APPLY_DONE;
+	} else if (data != NULL) {
 		add_mistakes(why, data);
-	*changes = ok && json_object_object_get_ex(data, "changes", &list)
+	}
+	*changes = end == APPLY_DONE && json_object_object_get_ex(data, "changes", &list)
 			   ? json_object_array_length(list) : 0;
 	json_object_put(data);
-	return ok;
+	return end;
 }
 
 // The switch may run in another folder.
@@ -111,18 +116,20 @@ static bool move(const char *from, const char *to, char why[APPLY_WHY])
 static enum apply_end to_switch(struct client *c, const char *next, const char *full,
 				char why[APPLY_WHY], size_t *changes)
 {
+	enum apply_end end = ask_switch(c, next, true, why, changes);
 	char ignored[APPLY_WHY];
 
-	if (!ask_switch(c, next, true, why, changes))
-		return APPLY_REFUSED;
+	if (end != APPLY_DONE)
+		return end;
 	if (!move(next, full, why))
 		return APPLY_FAILED;
-	if (ask_switch(c, full, false, why, changes)) {
+	end = ask_switch(c, full, false, why, changes);
+	// A switch that did not answer may have taken the file.
+	if (end == APPLY_REFUSED)
+		(void)!move(next, full, ignored);
+	else
 		unlink(next);
-		return APPLY_DONE;
-	}
-	(void)!move(next, full, ignored);
-	return APPLY_REFUSED;
+	return end;
 }
 
 enum apply_end apply_policy(const char *name, const char *path, const char *text,

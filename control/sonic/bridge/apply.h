@@ -15,7 +15,7 @@ enum apply_end {
 	APPLY_DONE, // the switch runs it
 	APPLY_REFUSED,
 	APPLY_FAILED, // the file cannot be written
-	APPLY_NO_SWITCH, // FILE has it; no switch answers
+	APPLY_NO_SWITCH, // no switch answers; FILE has the policy unless the switch is slow
 };
 
 enum { APPLY_WHY = 4096 };

@@ -47,6 +47,15 @@ const char *redis_address_wrong(const char *address)
 	return "is no path of a socket and no HOST:PORT, such as 127.0.0.1:6379";
 }
 
+// Of the replies that have come.
+static void forget_keys(struct redis *r)
+{
+	for (unsigned i = 0; i < r->first; i++)
+		free(r->keys[i]);
+	memmove(r->keys, r->keys + r->first, r->n * sizeof(r->keys[0]));
+	r->first = 0;
+}
+
 static int fail(struct redis *r, const char *why)
 {
 	snprintf(r->err, sizeof(r->err), "%s", why);
@@ -59,9 +68,9 @@ void redis_close(struct redis *r)
 	if (r->c != NULL)
 		redisFree(r->c);
 	r->c = NULL;
-	for (unsigned i = 0; i < r->first + r->n; i++)
-		free(r->keys[i]);
-	r->first = r->n = 0;
+	r->first += r->n;
+	r->n = 0;
+	forget_keys(r);
 	r->db = -1;
 }
 
@@ -89,6 +98,8 @@ static void queue(struct redis *r, unsigned n, const char *const *words, const c
 {
 	char *copy = key != NULL ? strdup(key) : NULL;
 
+	if (r->n == 0)
+		forget_keys(r);
 	if (r->first + r->n == REDIS_BATCH) {
 		free(copy);
 		fail(r, "too many commands in a batch");
@@ -123,7 +134,7 @@ redisReply *redis_reply(struct redis *r, const char **key)
 			bool late = r->c->err == REDIS_ERR_IO &&
 				    strstr(r->c->errstr, "temporarily unavailable") != NULL;
 
-			fail(r, late ? "no answer within 2 s" : r->c->errstr);
+			fail(r, late ? "no answer in time" : r->c->errstr);
 			return NULL;
 		}
 		r->first++;
@@ -136,11 +147,6 @@ redisReply *redis_reply(struct redis *r, const char **key)
 			fail(r, reply->str);
 		freeReplyObject(reply);
 	}
-	for (unsigned i = 0; i < r->first; i++) {
-		free(r->keys[i]);
-		r->keys[i] = NULL;
-	}
-	r->first = 0;
 	return NULL;
 }
 

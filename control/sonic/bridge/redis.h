@@ -8,7 +8,7 @@
 #include <hiredis/hiredis.h>
 #include <stdbool.h>
 
-enum { REDIS_TIMEOUT_S = 2, REDIS_TEXT = 256, REDIS_BATCH = 512 };
+enum { REDIS_TIMEOUT_S = 5, REDIS_TEXT = 256, REDIS_BATCH = 512 };
 
 struct redis {
 	redisContext *c; // NULL: not open

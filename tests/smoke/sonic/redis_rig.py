@@ -34,6 +34,17 @@ def wait_for(condition, what, seconds=START_S):
         time.sleep(0.05)
 
 
+def case(name, run):
+    """Runs a part of a test and prints its end, which scripts/mutants reads."""
+    began = time.monotonic()
+    ok = False
+    try:
+        run()
+        ok = True
+    finally:
+        print(f"{name} ({time.monotonic() - began:.1f} s): {'ok' if ok else 'FAILED'}", flush=True)
+
+
 class Redis:
     def __init__(self, folder, *options):
         self.folder, self.options = folder, options
@@ -97,13 +108,13 @@ def devices():
     return ",".join(f"{port}=xdp:sw{i + 1}" for i, port in enumerate(config_db.PORTS))
 
 
-def first_policy(build, redis, path):
+def first_policy(build, redis, path, ports=None, *words):
     done = subprocess.run([os.path.join(build, "control/sonic/bridge/weir-sonic"), "--once",
-                           "--redis", redis.path, "--policy", path, "--ports", devices()],
+                           "--redis", redis.path, "--policy", path, "--ports", ports or devices(),
+                           *words],
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
                           check=False)
     want(done.returncode == 0, f"weir-sonic --once: status {done.returncode}\n{done.stderr}")
-    return done.stderr
 
 
 # ---- what SONiC's scripts show; each follows the names and keys of the script
