@@ -22,7 +22,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import config_db  # noqa: E402
 from redis_rig import (APPL, CONFIG, COUNTERS, STATE, Bridge, LiveSwitch, Redis,  # noqa: E402
                        case, devices, first_policy, objects, pfc_counters, port_oids,
-                       queue_type, want, wait_for)
+                       want, wait_for)
+from weir.programs import find  # noqa: E402
 
 SKIPPED, SPEED_MBPS, TRIES, SLOW_S = 77, 40, 4, 5
 HOST = ["--speed", f"{SPEED_MBPS}M", "--rx-ring", "4096", "--dscp", "3,4"]
@@ -107,18 +108,22 @@ def ports_agree(switch, redis):
 def queues_agree(switch, redis):
     oids = objects(redis, "QUEUE")
     want(len(oids) == 8 * len(config_db.PORTS), f"{len(oids)} queues")
+    types = redis.hash(COUNTERS, "COUNTERS_QUEUE_TYPE_MAP")
+    tables = ("USER_WATERMARKS", "PERSISTENT_WATERMARKS")
+    hashes = redis.hashes(COUNTERS, [f"{table}:{oid}" for oid in oids.values()
+                                     for table in ("COUNTERS", *tables)])
     for row in switch.rows("queues"):
         oid = oids[row["port"], row["queue"]]
-        want(queue_type(redis, oid) == "SAI_QUEUE_TYPE_UNICAST", "the type of a queue")
-        h = redis.hash(COUNTERS, f"COUNTERS:{oid}")
+        want(types[oid] == "SAI_QUEUE_TYPE_UNICAST", f"the type of a queue: {types[oid]}")
+        h = hashes[f"COUNTERS:{oid}"]
         for field, key in (("PACKETS", "tx_packets"), ("BYTES", "tx_bytes"),
                            ("DROPPED_PACKETS", "dropped_packets"),
                            ("WRED_ECN_MARKED_PACKETS", "ecn_marked")):
             same(f"{row['port']}:{row['queue']} {field}", h[f"SAI_QUEUE_STAT_{field}"], row[key])
-        for table in ("USER_WATERMARKS", "PERSISTENT_WATERMARKS"):
-            same(f"{row['port']}:{row['queue']} {table}", redis.get(
-                COUNTERS, f"{table}:{oid}", "SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES"),
-                row["max_bytes"])
+        for table in tables:
+            same(f"{row['port']}:{row['queue']} {table}",
+                 hashes[f"{table}:{oid}"]["SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES"],
+                 row["max_bytes"])
         lossless = row["queue"] in config_db.LOSSLESS
         want(h.get("PFC_WD_STATUS") == ("operational" if lossless else None),
              f"PFC_WD_STATUS of {row['port']}:{row['queue']}: {h.get('PFC_WD_STATUS')}")
@@ -127,14 +132,16 @@ def queues_agree(switch, redis):
 
 def groups_agree(switch, redis):
     oids = objects(redis, "PG")
+    hashes = redis.hashes(COUNTERS, [f"{table}:{oid}" for oid in oids.values()
+                                     for table in ("COUNTERS", "USER_WATERMARKS")])
     for row in switch.rows("buffers"):
         oid, prefix = oids[row["port"], row["pg"]], "SAI_INGRESS_PRIORITY_GROUP_STAT"
-        same(f"PG {row['port']}:{row['pg']} drops",
-             redis.get(COUNTERS, f"COUNTERS:{oid}", f"{prefix}_DROPPED_PACKETS"),
+        what = f"PG {row['port']}:{row['pg']}"
+        same(f"{what} drops", hashes[f"COUNTERS:{oid}"][f"{prefix}_DROPPED_PACKETS"],
              row["dropped_packets"])
         for mark, key in (("SHARED", "max_shared_bytes"), ("XOFF_ROOM", "max_headroom_bytes")):
-            same(f"PG {row['port']}:{row['pg']} {mark}", redis.get(
-                COUNTERS, f"USER_WATERMARKS:{oid}", f"{prefix}_{mark}_WATERMARK_BYTES"), row[key])
+            same(f"{what} {mark}",
+                 hashes[f"USER_WATERMARKS:{oid}"][f"{prefix}_{mark}_WATERMARK_BYTES"], row[key])
     pools = {row["name"]: row for row in switch.show("buffers")["pools"]}
     names = redis.hash(COUNTERS, "COUNTERS_BUFFER_POOL_NAME_MAP")
     want(set(names) == set(config_db.tables()["BUFFER_POOL"]), names)
@@ -147,17 +154,13 @@ def groups_agree(switch, redis):
 def clears_are_of_one_type(switch, redis):
     """`sonic-clear priority-group watermark shared`: only this mark begins again, and not the
     persistent one."""
-    oid = objects(redis, "PG")
-    oid = oid[max(oid, key=lambda o: int(redis.get(COUNTERS, f"USER_WATERMARKS:{oid[o]}",
-              "SAI_INGRESS_PRIORITY_GROUP_STAT_SHARED_WATERMARK_BYTES")))]
-    queue = objects(redis, "QUEUE")
-    queue = queue[max(queue, key=lambda o: int(redis.get(COUNTERS, f"USER_WATERMARKS:{queue[o]}",
-                  "SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES")))]
+    group = objects(redis, "PG")[config_db.PORTS[0], 3]
+    queue = objects(redis, "QUEUE")[config_db.PORTS[2], 3]
 
     def marks():
         name = "SAI_INGRESS_PRIORITY_GROUP_STAT_SHARED_WATERMARK_BYTES"
-        return [int(redis.get(COUNTERS, f"USER_WATERMARKS:{oid}", name)),
-                int(redis.get(COUNTERS, f"PERSISTENT_WATERMARKS:{oid}", name)),
+        return [int(redis.get(COUNTERS, f"USER_WATERMARKS:{group}", name)),
+                int(redis.get(COUNTERS, f"PERSISTENT_WATERMARKS:{group}", name)),
                 int(redis.get(COUNTERS, f"USER_WATERMARKS:{queue}",
                               "SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES"))]
     before = marks()
@@ -165,6 +168,29 @@ def clears_are_of_one_type(switch, redis):
     redis.cli(APPL, "PUBLISH", "WATERMARK_CLEAR_REQUEST", '["USER","PG_SHARED"]')
     wait_written(redis)
     want(marks() == [0, *before[1:]], f"after the clear of PG_SHARED: {before} became {marks()}")
+
+
+def storms_are_shown(switch, redis):
+    """pfcwd: a storm of the peer of Ethernet8 in class 3, while a frame waits there."""
+    sender, victim = switch.hosts[0], switch.hosts[2]
+    key = f"COUNTERS:{objects(redis, 'QUEUE')[config_db.PORTS[2], 3]}"
+    sender.run("ip", "neigh", "replace", victim.ip, "lladdr", victim.mac, "dev", sender.device)
+    storm = victim.spawn(find("weir-host"), "--device", f"xdp:{victim.device}", "--storm",
+                         "--class", "3", "--for", "5s")
+    storm.wait_line("ready")
+    sender.ping(victim.ip, 3, dscp=3)
+    wait_for(lambda: redis.hash(COUNTERS, key)["PFC_WD_STATUS"] == "stormed", "stormed is shown")
+    want(storm.wait(30) == 0, storm.err())
+    wait_for(lambda: redis.hash(COUNTERS, key)["PFC_WD_STATUS"] == "operational",
+             "the end of the storm is shown")
+    wait_written(redis)
+    h, row = redis.hash(COUNTERS, key), switch.row("watchdog", port=config_db.PORTS[2],
+                                                   **{"class": 3})
+    want(row["detected"] > 0, "the switch has found no storm")
+    for field, fact in (("DEADLOCK_DETECTED", "detected"), ("DEADLOCK_RESTORED", "restored"),
+                        ("TX_DROPPED_PACKETS", "tx_dropped"), ("RX_PACKETS", "rx_ok"),
+                        ("TX_DROPPED_PACKETS_LAST", "tx_dropped_last")):
+        same(field, h[f"PFC_WD_QUEUE_STATS_{field}"], row[fact])
 
 
 def traffic(switch, seconds):
@@ -213,6 +239,7 @@ def run(args, folder):
             case(agree.__name__, functools.partial(in_time, agree, switch, redis))
         case("clears_are_of_one_type", lambda: clears_are_of_one_type(switch, redis))
         receiver.stop()
+        case("storms_are_shown", lambda: storms_are_shown(switch, redis))
         want(bridge.process.stop() == 0, "the bridge ends in order")
         want(redis.status()["state"] == "stopped", redis.status())
         want("Redis refused" not in bridge.log(), bridge.log())

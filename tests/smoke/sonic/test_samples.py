@@ -77,7 +77,6 @@ def runs_a_switch(build, qos, folder):
         n, _ = change_each_second(switch, redis, bridge, SECONDS, CHANGES)
         sent = all_arrived(switch, senders)
         print(f"{n} changes, {sent} frames sent, none lost")
-        want(sum(r["tx_pause"] for r in switch.rows("pfc")) > 0, "no PAUSE was sent")
         receiver.stop()
         want(bridge.process.stop() == 0, "the bridge ends in order")
     redis.stop()
