@@ -22,7 +22,7 @@ from redis_rig import (CONFIG, COUNTERS, STATE, Bridge, LiveSwitch, Process, Red
                        case, devices, first_policy, objects, port_oids, want, wait_for)
 from weir.programs import find  # noqa: E402
 
-SKIPPED, LONG_S = 77, 40
+SKIPPED, LONG_S, MAPS_S = 77, 15, 40
 WRED = "WRED_PROFILE|AZURE_LOSSLESS"
 
 
@@ -138,7 +138,7 @@ def sonic_loads(rig):
 def wrong_type_in_counters(rig):
     rig.redis.cli(COUNTERS, text="DEL COUNTERS_PG_NAME_MAP\nSET COUNTERS_PG_NAME_MAP x\n")
     wait_for(lambda: "COUNTERS_PG_NAME_MAP" in rig.redis.status()["redis_error"],
-             "the status names the key", LONG_S)
+             "the status names the key", MAPS_S)
     want("COUNTERS_PG_NAME_MAP: WRONGTYPE" in rig.bridge.log(), "the log does not name the key")
     queue = next(iter(objects(rig.redis, "QUEUE").values()))
     rig.redis.cli(COUNTERS, "DEL", f"COUNTERS:{queue}")
@@ -146,8 +146,8 @@ def wrong_type_in_counters(rig):
              "other counters are written")
     rig.redis.cli(COUNTERS, "DEL", "COUNTERS_PG_NAME_MAP")
     wait_for(lambda: len(rig.redis.hash(COUNTERS, "COUNTERS_PG_NAME_MAP")) == 24,
-             "the map is written again", LONG_S)
-    wait_for(lambda: rig.redis.status()["redis_error"] == "", "the trouble is over", LONG_S)
+             "the map is written again", MAPS_S)
+    wait_for(lambda: rig.redis.status()["redis_error"] == "", "the trouble is over", MAPS_S)
 
 
 def stale_maps(rig):
@@ -163,9 +163,9 @@ def stale_maps(rig):
                   "HSET COUNTERS:oid:0x5715000000000c03 SAI_QUEUE_STAT_PACKETS 1\n"
                   "HSET COUNTERS_QUEUE_NAME_MAP Ethernet0:12 oid:0x15000000000009\n")
     rig.redis.cli(STATE, "HSET", "PORT_TABLE|Ethernet12", "state", "ok")
-    wait_for(lambda: "Ethernet12" not in port_oids(rig.redis), "the old port is removed", LONG_S)
+    wait_for(lambda: "Ethernet12" not in port_oids(rig.redis), "the old port is removed", MAPS_S)
     wait_for(lambda: "Ethernet0:12" not in rig.redis.hash(COUNTERS, "COUNTERS_QUEUE_NAME_MAP"),
-             "the queue of another switch is removed", LONG_S)
+             "the queue of another switch is removed", MAPS_S)
     for key in (f"COUNTERS:{own}", "COUNTERS:oid:0x5715000000000c03"):
         want(rig.redis.cli(COUNTERS, "EXISTS", key) == "0", f"{key} stays")
     want(rig.redis.cli(STATE, "EXISTS", "PORT_TABLE|Ethernet12") == "0", "the port's state stays")
@@ -177,7 +177,7 @@ def stale_maps(rig):
 def slow_redis(rig):
     cpu, began = rig.bridge.cpu_s(), time.monotonic()
     rig.redis.process.send_signal(signal.SIGSTOP)
-    wait_for(lambda: "no answer in time" in rig.bridge.log(), "the log tells of it", LONG_S)
+    wait_for(lambda: "no answer in time" in rig.bridge.log(), "the log tells of it", MAPS_S)
     time.sleep(2)
     rig.redis.process.send_signal(signal.SIGCONT)
     rig.takes(90000, "after a stall of Redis")
@@ -198,7 +198,7 @@ def redis_dies(rig):
     rig.wait_state("applied", "a loaded CONFIG_DB")
     rig.takes(85000, "a change after Redis came back")
     wait_for(lambda: len(objects(rig.redis, "QUEUE")) == 24 and len(objects(rig.redis, "PG")) == 24,
-             "maps are written again", LONG_S)
+             "maps are written again", MAPS_S)
     want("Redis answers again" in rig.bridge.log(), "the log does not tell that Redis is back")
 
 
