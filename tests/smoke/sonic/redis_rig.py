@@ -18,6 +18,10 @@ APPL, COUNTERS, CONFIG, STATE = 0, 2, 4, 6
 START_S = 20
 
 
+# So that a case whose time is over is named as the one that failed.
+signal.signal(signal.SIGTERM, lambda *_: sys.exit("FAILED: ended by a signal"))
+
+
 def want(condition, text):
     if not condition:
         raise SystemExit(f"FAILED: {text}")
