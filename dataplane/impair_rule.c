@@ -9,6 +9,12 @@
 
 enum { CM_QP = 1 };
 
+const char *const impair_why_name[N_IMPAIR_WHYS] = {
+#define X(id, name) [IMPAIR_BY_##id] = name,
+	IMPAIR_WHYS(X)
+#undef X
+};
+
 const char *const impair_action_name[N_IMPAIR_ACTIONS] = {
 #define X(id, name, ...) [IMPAIR_ACT_##id] = name,
 	IMPAIR_ACTIONS(X)

@@ -45,7 +45,7 @@
 	X(NAK, "nak", "NAK or RNR NAK of RoCEv2")                                                  \
 	X(CNP, "cnp", "CNP of RoCEv2")                                                             \
 	X(ACKREQ, "ackreq", "the AckReq bit of the BTH is set")                                    \
-	X(ONCE, "once", "the rule has not come here with this flow and PSN before; write it last")
+	X(ONCE, "once", "the flow and PSN have not come here before; write it last")
 
 enum impair_field {
 #define X(id, ...) IMPAIR_##id,
@@ -137,6 +137,16 @@ static inline uint64_t impair_inverse(uint32_t d)
 {
 	return UINT64_MAX / d + 1;
 }
+
+// Why a rule has ended.
+#define IMPAIR_WHYS(X) X(TIME, "time") X(COUNT, "count") X(STOPPED, "stopped")
+enum impair_why {
+#define X(id, name) IMPAIR_BY_##id,
+	IMPAIR_WHYS(X)
+#undef X
+		N_IMPAIR_WHYS,
+};
+extern const char *const impair_why_name[N_IMPAIR_WHYS];
 
 extern const char *const impair_action_name[N_IMPAIR_ACTIONS];
 extern const char *const impair_direction_name[N_IMPAIR_DIRECTIONS];

@@ -7,12 +7,6 @@
 
 #include "dataplane/impair.h"
 
-const char *const impair_why_name[N_IMPAIR_WHYS] = {
-#define X(id, name) [IMPAIR_BY_##id] = name,
-	IMPAIR_WHYS(X)
-#undef X
-};
-
 // The port's, made when it is first of use.
 static struct impair *impair_of(struct weir_switch *sw, unsigned port)
 {

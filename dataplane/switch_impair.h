@@ -12,14 +12,6 @@ struct weir_switch;
 enum { IMPAIR_SLOTS = 8, IMPAIR_HELD_MAX = 1024 };
 
 enum impair_state { IMPAIR_FREE, IMPAIR_ORDERED, IMPAIR_ON, IMPAIR_OVER };
-#define IMPAIR_WHYS(X) X(TIME, "time") X(COUNT, "count") X(STOPPED, "stopped")
-enum impair_why {
-#define X(id, name) IMPAIR_BY_##id,
-	IMPAIR_WHYS(X)
-#undef X
-		N_IMPAIR_WHYS,
-};
-extern const char *const impair_why_name[N_IMPAIR_WHYS];
 
 // Impairs frames of a port with the rule, from the owner's next loop on. *id names it from now on,
 // and is never used again. 0; -ENOSPC: the port has IMPAIR_SLOTS rules that have not ended;

@@ -199,6 +199,14 @@ unsigned switch_microburst_records(struct weir_switch *sw, struct microburst_rec
 	return k;
 }
 
+bool switch_impair_get(const struct weir_switch *sw, unsigned i, struct impair_view *out)
+{
+	(void)sw;
+	(void)i;
+	(void)out;
+	return false;
+}
+
 uint64_t switch_microburst_records_lost(const struct weir_switch *sw)
 {
 	return sw->microbursts_lost;
