@@ -255,6 +255,7 @@ static void warn_of_lost(struct export *e)
 	for (unsigned i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 		lost_map(e, &lists[i]->map);
 	lost_map(e, &root->vxlan.map);
+	lost_value(e, &root->sw.trim.lengths);
 	lost_map(e, &root->inof.map);
 	for (unsigned i = 0; i < root->profiles.n; i++) {
 		lost_map(e, &p[i].dscp_to_color.map);

@@ -214,6 +214,8 @@ static void lossy_queue(struct export *e, const struct cfg_class *c, const char 
 	object_begin(&o, SONIC_PROFILE_SIZE);
 	object_value(e, &o, SONIC_PROFILE_SIZE, bytes_of(e, &c->egress.min));
 	object_limit(e, &o, &c->egress.alpha, &c->egress.static_limit);
+	if (c->egress.discard.n == DISCARD_TRIM)
+		object_field(e, &o, sonic_fields[SONIC_PROFILE_DISCARD].field, "trim");
 	put_text(e, SONIC_QUEUE_PROFILE, key,
 		 profile_end(e, &o, name != NULL ? name : "egress_lossy_profile",
 			     EGRESS_LOSSY_POOL));
@@ -295,6 +297,22 @@ static void export_pattern(struct export *e, const struct config_port *p, unsign
 		put(e, SONIC_PATTERN_SMALL, DEFAULT_NAME, h->small_frames.n);
 }
 
+static void export_trim(struct export *e)
+{
+	static const char key[] = "GLOBAL";
+	const struct cfg_trim *t = &e->c->root.sw.trim;
+
+	if (!t->map.given)
+		return;
+	put(e, SONIC_TRIM_DSCP, key, t->dscp.n);
+	if (t->size.given)
+		put(e, SONIC_TRIM_SIZE, key, t->size.n);
+	if (t->cls.given)
+		put(e, SONIC_TRIM_TC, key, t->cls.n);
+	if (t->queue.given)
+		put(e, SONIC_TRIM_QUEUE, key, t->queue.n);
+}
+
 void export_buffer(struct export *e)
 {
 	for (unsigned i = 0; i < e->c->n_ports; i++) {
@@ -317,4 +335,5 @@ void export_buffer(struct export *e)
 		}
 	}
 	export_pools(e);
+	export_trim(e);
 }

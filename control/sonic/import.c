@@ -287,6 +287,7 @@ int sonic_import(struct sonic_config *c, const struct sonic_import_options *o,
 	im.state = allocated(calloc(im.c.n + 1, 1));
 	check_rows(&im);
 	import_ports(&im);
+	import_trim(&im);
 	import_qos(&im);
 	import_buffer(&im);
 	import_profiles(&im);

@@ -232,6 +232,23 @@ static bool is_limit(const struct import *im, const char *name)
 	       peek(im, SONIC_POOL_SIZE, pool_of(im, name), &pool) && size < pool;
 }
 
+// The action at the limit of the queue; `drop` comes back as it was.
+static void read_discard(struct import *im, const char *name, struct sonic_queue *q)
+{
+	int64_t trim = 0;
+
+	if (!peek(im, SONIC_PROFILE_DISCARD, name, &trim) || !trim)
+		return;
+	if (q == NULL || !im->m.trim.on) {
+		sonic_say(im->r, SONIC_WARNING, sonic_fields[SONIC_PROFILE_DISCARD].table, name,
+			  sonic_fields[SONIC_PROFILE_DISCARD].field, "has no effect %s",
+			  q == NULL ? "in a lossless queue" : "without SWITCH_TRIMMING");
+		return;
+	}
+	take(im, SONIC_PROFILE_DISCARD, name, &trim);
+	q->trims = true;
+}
+
 void import_queue_buffer(struct import *im, struct sonic_port *p, unsigned n, bool lossless)
 {
 	const char *key = arena_printf(&im->arena, "%s|%u", p->name, n);
@@ -244,6 +261,7 @@ void import_queue_buffer(struct import *im, struct sonic_port *p, unsigned n, bo
 		return;
 	pool = pool_of(im, row->value);
 	if (lossless) {
+		read_discard(im, row->value, NULL);
 		if (is_limit(im, row->value))
 			sonic_say(im->r, SONIC_WARNING, row->table, key, row->field,
 				  "limits a lossless queue: PFC limits it here, and the queue "
@@ -265,6 +283,26 @@ void import_queue_buffer(struct import *im, struct sonic_port *p, unsigned n, bo
 	q->has_buffer = true;
 	take(im, SONIC_PROFILE_SIZE, row->value, &q->min);
 	read_limit(im, row->value, &q->limit);
+	read_discard(im, row->value, q);
+}
+
+void import_trim(struct import *im)
+{
+	static const char key[] = "GLOBAL";
+	struct sonic_model *m = &im->m;
+
+	m->trim.size = m->trim.dscp = m->trim.cls = m->trim.queue = ABSENT;
+	if (!sonic_has_key(&im->c, sonic_fields[SONIC_TRIM_DSCP].table, key))
+		return;
+	m->trim.on = take(im, SONIC_TRIM_DSCP, key, &m->trim.dscp);
+	if (find_row(im, SONIC_TRIM_DSCP, key, NULL) == NULL)
+		sonic_say(im->r, SONIC_ERROR, sonic_fields[SONIC_TRIM_DSCP].table, key,
+			  sonic_fields[SONIC_TRIM_DSCP].field, "is missing");
+	take(im, SONIC_TRIM_SIZE, key, &m->trim.size);
+	take(im, SONIC_TRIM_QUEUE, key, &m->trim.queue);
+	// With a number as DSCP the TC has no effect, and comes back as it was.
+	if (m->trim.dscp < 0)
+		take(im, SONIC_TRIM_TC, key, &m->trim.cls);
 }
 
 // ---- headroom: auto

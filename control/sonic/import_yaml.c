@@ -79,6 +79,29 @@ static void lookup(FILE *out, const uint8_t *map, unsigned n, bool with_default)
 
 // ---- switch, ports, VLANs
 
+static void write_trim(const struct sonic_model *m, FILE *out)
+{
+	struct map t = {out, false};
+
+	if (!m->trim.on)
+		return;
+	fputs("  trim: ", out);
+	if (m->trim.size != ABSENT)
+		item(&t, "size: %s", BYTES(m->trim.size));
+	if (m->trim.dscp >= 0)
+		item(&t, "dscp: %" PRId64, m->trim.dscp);
+	else
+		item(&t, "dscp: from_class");
+	if (m->trim.cls != ABSENT)
+		item(&t, "class: %" PRId64, m->trim.cls);
+	if (m->trim.queue >= 0)
+		item(&t, "queue: %" PRId64, m->trim.queue);
+	else if (m->trim.queue != ABSENT)
+		item(&t, "queue: auto");
+	end(&t);
+	fprintf(out, "   # %s\n", sonic_fields[SONIC_TRIM_DSCP].table);
+}
+
 static void write_switch(const struct sonic_model *m, FILE *out)
 {
 	struct map b = {out, false};
@@ -99,6 +122,7 @@ static void write_switch(const struct sonic_model *m, FILE *out)
 		item(&b, "egress_lossy: %s", BYTES(m->egress_lossy));
 	end(&b);
 	fputs("   # BUFFER_POOL\n", out);
+	write_trim(m, out);
 }
 
 static bool same_line(const struct sonic_port *a, const struct sonic_port *b)
@@ -347,6 +371,8 @@ static void write_queue(const struct sonic_queue *q, bool lossless, const struct
 		fputs("        egress: ", out);
 		item(&line, "min: %s", BYTES(q->min));
 		limit_items(&line, &q->limit);
+		if (q->trims)
+			item(&line, "discard: trim");
 		end(&line);
 		comment(out, sonic_fields[SONIC_PROFILE_SIZE].table, names->buffer[n]);
 	}

@@ -55,7 +55,7 @@ struct sonic_pg {
 };
 
 struct sonic_queue {
-	bool has_buffer, has_schedule, has_wred;
+	bool has_buffer, has_schedule, has_wred, trims;
 	int64_t min; // bytes
 	struct sonic_limit limit;
 	bool strict;
@@ -87,6 +87,7 @@ struct sonic_names {
 	const char *pg[N_PGS], *buffer[N_QUEUES], *scheduler[N_QUEUES], *wred[N_QUEUES];
 };
 
+enum { ABSENT = -2 }; // of a number
 enum { VLAN_NONE = -1, VLAN_UNSAID = 0 }; // of `untagged`
 
 struct sonic_port {
@@ -120,6 +121,10 @@ struct sonic_model {
 	struct { // of `headroom: auto`; < 0: not given
 		int64_t lossless_mtu, small_ppm, mac_phy, response, xon;
 	} headroom;
+	struct {
+		bool on;
+		int64_t size, dscp, cls, queue; // ABSENT: not given; dscp, queue: -1 is the word
+	} trim;
 	bool dynamic; // SONiC's dynamic buffer model
 	bool sizes_given; // the pool sizes of a dynamic model
 	struct sonic_port *ports;
@@ -169,6 +174,7 @@ void mark(struct import *im, const struct sonic_row *row, enum sonic_row_state s
 
 // ---- steps
 void import_ports(struct import *im); // ports, VLANs, addresses
+void import_trim(struct import *im); // before the queues
 void import_qos(struct import *im); // maps, PFC, queues, watchdog of each port
 void import_buffer(struct import *im); // pools; after the ports' groups
 void import_group(struct import *im, struct sonic_port *p, unsigned pg, bool pfc);

@@ -123,6 +123,12 @@ bool sonic_parse(const struct sonic_field_info *f, const char *text, int64_t *ou
 		*out = strcmp(text, "true") == 0;
 		*why = "is neither true nor false";
 		return *out || strcmp(text, "false") == 0;
+	case SONIC_OR_WORD:
+		if (strcmp(text, f->words[0]) == 0) {
+			*out = -1;
+			return true;
+		}
+		break;
 	default: break;
 	}
 	*why = "is no whole number";
@@ -152,6 +158,11 @@ const char *sonic_text(enum sonic_field id, int64_t n, char out[SONIC_TEXT_LEN])
 
 	switch (f->unit) {
 	case SONIC_WORD: return f->words[n];
+	case SONIC_OR_WORD:
+		if (n < 0)
+			return f->words[0];
+		snprintf(out, SONIC_TEXT_LEN, "%" PRId64, n);
+		return out;
 	case SONIC_SWITCH: return n ? "true" : "false";
 	case SONIC_LIST: print_list(n, out); return out;
 	case SONIC_LENGTH:
@@ -268,6 +279,7 @@ void sonic_print_fields(FILE *out)
 		[SONIC_NAME] = "name",	      [SONIC_WORD] = "word",
 		[SONIC_SWITCH] = "true, false",
 		[SONIC_COUNT] = "number",
+		[SONIC_OR_WORD] = "number, word",
 		[SONIC_EXPONENT] = "exponent",  [SONIC_LIST] = "list",
 		[SONIC_BYTES] = "bytes",	      [SONIC_KIB] = "KiB",
 		[SONIC_BYTE_RATE] = "bytes/s",  [SONIC_MBPS] = "Mb/s",

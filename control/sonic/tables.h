@@ -16,6 +16,7 @@ enum sonic_unit {
 	SONIC_WORD, // the index of one of `words`
 	SONIC_SWITCH, // true, false
 	SONIC_COUNT,
+	SONIC_OR_WORD, // a number, or words[0], which is -1
 	SONIC_EXPONENT, // log2 of alpha
 	SONIC_LIST, // "3,4": a bitmap
 	SONIC_BYTES,
