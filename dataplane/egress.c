@@ -559,7 +559,18 @@ uint8_t egress_blocked(struct worker *w, struct port *p)
 	return queues_of(p->pol, p->pfc_rx.paused | p->stormed) | (uint8_t)p->tx_off | p->purging;
 }
 
-static uint64_t serve_queues(struct worker *w, struct port *p)
+// Frames that impairment held go first, when they are due.
+static __attribute__((noinline)) void serve_impaired(struct worker *w, struct port *p)
+{
+	struct tx_batch b;
+
+	if ((p->tx_off & TX_OFF_PORT) || !retry_held(w, p))
+		return;
+	b.n = impair_due(w, p, b.frames, p->tx_burst, p->ops->tx_room(p->drv));
+	send_batch(w, p, &b);
+}
+
+uint64_t egress_serve(struct worker *w, struct port *p)
 {
 	struct tx_batch b;
 	uint64_t wake;
@@ -567,6 +578,8 @@ static uint64_t serve_queues(struct worker *w, struct port *p)
 	look_at_pauses(w, p);
 	if (unlikely(p->purging != 0))
 		purge(w, p);
+	if (unlikely(p->impaired & 1u << IMPAIR_OUT))
+		serve_impaired(w, p);
 	if ((p->tx_off & TX_OFF_PORT) || (p->backlog == 0 && p->n_held == 0))
 		return pause_end(w, p);
 	if (!retry_held(w, p))
@@ -577,32 +590,6 @@ static uint64_t serve_queues(struct worker *w, struct port *p)
 	wake = serve_ready(w, p, &b);
 	send_queued(w, p, &b);
 	return min_u64(wake, pause_end(w, p));
-}
-
-// Frames that impairment held go first, when they are due.
-static __attribute__((noinline)) uint64_t serve_impaired(struct worker *w, struct port *p)
-{
-	bool off = p->tx_off & TX_OFF_PORT;
-	struct tx_batch b;
-	uint64_t wake;
-
-	if (!off && retry_held(w, p)) {
-		b.n = impair_due(w, p, b.frames, p->tx_burst, p->ops->tx_room(p->drv));
-		send_batch(w, p, &b);
-	}
-	wake = serve_queues(w, p);
-	if (off || !impair_is_due(w, p, INT64_MAX))
-		return wake;
-	if (p->n_held == 0 && impair_is_due(w, p, p->ops->tx_room(p->drv)))
-		return w->now_ns;
-	return min_u64(wake, room_retry(w, p));
-}
-
-uint64_t egress_serve(struct worker *w, struct port *p)
-{
-	if (unlikely(p->impaired & 1u << IMPAIR_OUT))
-		return serve_impaired(w, p);
-	return serve_queues(w, p);
 }
 
 void egress_flush(struct worker *w, struct port *p, enum drop_reason reason)

@@ -491,13 +491,6 @@ uint16_t impair_depart(struct worker *w, struct port *p, struct frame *frames, u
 	return o.n;
 }
 
-bool impair_is_due(const struct worker *w, const struct port *p, int64_t room)
-{
-	struct impair_list *l = &of_port(w, p)->list[IMPAIR_OUT];
-
-	return is_due(w, l) && place(l, 0)->f.len <= room;
-}
-
 uint16_t impair_due(struct worker *w, struct port *p, struct frame *frames, uint16_t n,
 		    int64_t room)
 {
@@ -517,6 +510,18 @@ uint16_t impair_due(struct worker *w, struct port *p, struct frame *frames, uint
 
 // ---- time, control, the end
 
+// When to look again at a driver that had no room for a frame that is due.
+static uint64_t room_wake(const struct worker *w, struct port *p, struct impair_list *l)
+{
+	enum { RETRY_NS = 1000 };
+
+	if (p->tx_off & TX_OFF_PORT)
+		return UINT64_MAX;
+	if (p->n_held == 0 && place(l, 0)->f.len <= p->ops->tx_room(p->drv))
+		return w->now_ns;
+	return p->driver_wakes ? UINT64_MAX : w->now_ns + RETRY_NS;
+}
+
 uint64_t impair_next(struct worker *w, struct port *p)
 {
 	struct impair *im = of_port(w, p);
@@ -525,10 +530,12 @@ uint64_t impair_next(struct worker *w, struct port *p)
 
 	end_late_rules(w, p, im);
 	set_impaired(p, im);
-	// Frames that are due wait for admission, or for room of the driver.
+	// Frames that are due on their way in wait for admission.
 	for (unsigned d = 0; d < N_IMPAIR_DIRECTIONS; d++)
 		if (im->list[d].n != 0 && !is_due(w, &im->list[d]))
 			next = min_u64(next, place(&im->list[d], 0)->due_ns);
+	if (is_due(w, &im->list[IMPAIR_OUT]))
+		next = min_u64(next, room_wake(w, p, &im->list[IMPAIR_OUT]));
 	on = im->on[IMPAIR_IN] | im->on[IMPAIR_OUT];
 	for_each_bit (no, on)
 		next = min_u64(next, gauge_get(&im->slot[no].end_ns));

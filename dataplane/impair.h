@@ -65,8 +65,6 @@ uint16_t impair_depart(struct worker *w, struct port *p, struct frame *frames, u
 // Writes frames that are due, n at most and of no more than `room` bytes. Returns how many.
 uint16_t impair_due(struct worker *w, struct port *p, struct frame *frames, uint16_t n,
 		    int64_t room);
-// Whether a frame on its way out is due, of no more than `room` bytes.
-bool impair_is_due(const struct worker *w, const struct port *p, int64_t room);
 
 // Ends rules whose time is over. Returns when the port must be looked at again for the sake of a
 // held frame or of a rule.
