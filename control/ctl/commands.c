@@ -99,14 +99,14 @@ static const struct command commands[] = {
 	{"import", cmd_import, 2, ANY,
 	 "import sonic FILE... [--ports PORT=DEVICE,...] [--pg-lookup FILE] [--partial] "
 	 "[--output FILE]",
-	 "Makes a policy of a SONiC configuration (config_db.json). Several files are taken\n"
-	 "together. Prints what has no effect here and what was assumed. What a policy\n"
+	 "Makes a policy of a SONiC configuration (config_db.json). Several files are\n"
+	 "read as one. Prints what has no effect here and what was assumed. What a policy\n"
 	 "cannot say is refused, all of it in one pass, exit 2; with --partial it is left\n"
 	 "out. Needs no daemon.\n",
 	 .page = "sonic.md"},
 	{"export", cmd_export, 2, 2, "export sonic FILE [--output FILE]",
-	 "Makes a SONiC configuration of a policy file: the tables that `import sonic` reads.\n"
-	 "Needs no daemon.\n",
+	 "Makes a SONiC configuration of a policy file: the tables that `import sonic`\n"
+	 "reads. Needs no daemon.\n",
 	 .page = "sonic.md"},
 	{"diff", cmd_diff, 1, 1, "diff FILE [--wide] [--json]",
 	 "Compares the policy that runs with a policy file: prints each key that differs,\n"

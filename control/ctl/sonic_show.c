@@ -149,6 +149,10 @@ static const struct sonic_show shows[] = {
 		      {"TX_BPS", BYTES_PER_S, F_INTERFACES_tx_bps},
 		      {"TX_PPS", PER_S, F_INTERFACES_tx_pps},
 		      {"TX_UTIL", PERCENT, F_INTERFACES_tx_util_percent})}}},
+	{"show interfaces counters trim [PORT]", FACTS_INTERFACES,
+	 {{COLUMNS_OF(IFACE, {"TRIM_PKTS", COMMAS, F_PORTS_trimmed},
+		      {"TRIM_TX_PKTS", COMMAS, F_PORTS_trim_sent},
+		      {"TRIM_DRP_PKTS", COMMAS, F_PORTS_trim_dropped})}}},
 	{"show ecn", FACTS_ECN, .print = print_ecn},
 };
 enum { N_SHOWS = sizeof(shows) / sizeof(shows[0]) };

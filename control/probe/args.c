@@ -256,7 +256,7 @@ void probe_args_conf(const struct probe_args *a, struct probe_conf *conf)
 const char probe_summary[] = "measures the buffers, PFC and ECN of any switch from outside";
 const char probe_usage[] =
 	"weir-probe --tx xdp:e1 --rx xdp:e2 [--third xdp:e3] --class 3 all\n"
-	"weir-probe --tx xdp:e1 --rx xdp:e2 --class 0 --hold COMMAND --release COMMAND limit ecn\n"
+	"weir-probe --tx xdp:e1 --rx xdp:e2 --hold COMMAND --release COMMAND limit\n"
 	"weir-probe --lab POLICY [--tx p1] [--rx p2] [--third p3] all\n";
 const char probe_exit[] =
 	"0 all was measured, 1 some of it was not, such as by a device that does not answer PFC, 2 "

@@ -46,6 +46,9 @@ static const struct sai_row port_rows[] = {
 	{"SAI_PORT_STAT_IF_OUT_NON_UCAST_PKTS", F_NONE},
 	{"SAI_PORT_STAT_IF_OUT_ERRORS", F_PORTS_tx_errors},
 	{"SAI_PORT_STAT_ETHER_TX_OVERSIZE_PKTS", F_NONE},
+	{"SAI_PORT_STAT_TRIM_PACKETS", F_PORTS_trimmed},
+	{"SAI_PORT_STAT_TX_TRIM_PACKETS", F_PORTS_trim_sent},
+	{"SAI_PORT_STAT_DROPPED_TRIM_PACKETS", F_PORTS_trim_dropped},
 };
 // SAI_PORT_STAT_IF_IN_DISCARDS and OUT_DISCARDS are sums: see discards().
 static const struct sai_row pfc_rows[] = {
@@ -58,11 +61,13 @@ static const struct sai_row pfc_rows[] = {
 static const struct sai_row queue_rows[] = {
 	{"SAI_QUEUE_STAT_PACKETS", F_QUEUES_tx_packets},
 	{"SAI_QUEUE_STAT_BYTES", F_QUEUES_tx_bytes},
-	{"SAI_QUEUE_STAT_DROPPED_PACKETS", F_QUEUES_dropped_packets},
 	{"SAI_QUEUE_STAT_DROPPED_BYTES", F_QUEUES_dropped_bytes},
 	{"SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS", F_QUEUES_ecn_marked},
 	{"SAI_QUEUE_STAT_CURR_OCCUPANCY_BYTES", F_QUEUES_length_bytes},
 	{"SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES", F_QUEUES_max_bytes},
+	{"SAI_QUEUE_STAT_TRIM_PACKETS", F_QUEUES_trimmed},
+	{"SAI_QUEUE_STAT_TX_TRIM_PACKETS", F_QUEUES_trim_sent},
+	{"SAI_QUEUE_STAT_DROPPED_TRIM_PACKETS", F_QUEUES_trim_dropped},
 };
 // In the hash of the queue of the class, while the class is watched.
 static const struct sai_row watchdog_rows[] = {
@@ -555,6 +560,11 @@ static void write_queues(struct writer *w, const struct answers *a, bool clearin
 		       oid);
 		hash_begin(&w->h, "COUNTERS:", oid);
 		add_rows(&w->h, queue_rows, N(queue_rows), row, 0);
+		// SAI counts a frame as dropped where it was trimmed, whatever became of it.
+		hash_u64(&w->h, "SAI_QUEUE_STAT_DROPPED_PACKETS",
+			 count_in(row, KEY(QUEUES, dropped_packets)) +
+				 count_in(row, KEY(QUEUES, trimmed)) -
+				 count_in(row, KEY(QUEUES, trim_dropped)));
 		write_watchdog(w, has_class ? row_at(a->watchdog, port_of(row),
 						     KEY(WATCHDOG, class),
 						     json_object_get_uint64(cls))
