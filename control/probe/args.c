@@ -259,8 +259,7 @@ const char probe_usage[] =
 	"weir-probe --tx xdp:e1 --rx xdp:e2 --hold COMMAND --release COMMAND limit\n"
 	"weir-probe --lab POLICY [--tx p1] [--rx p2] [--third p3] all\n";
 const char probe_exit[] =
-	"0 all was measured, 1 some of it was not, such as by a device that does not answer PFC, 2 "
-	"misused";
+	"0 all was measured, 1 some was not (such as PFC not answered), 2 misused";
 
 void probe_args_help(FILE *out)
 {
