@@ -190,9 +190,10 @@ enum probe_verdict probe_find_xoff(struct probe *p, uint16_t len, uint32_t *out)
 		return v;
 	if (!f.paused && f.lost != 0)
 		return probe_cannot(p,
-				    "frame %u was lost and no PAUSE came: the class is lossy, or a "
-				    "watchdog ended the PAUSE of --rx",
-				    f.first_lost + 1);
+				    "frame %u was lost and no PAUSE came: class %u is lossy, DSCP "
+				    "%d leads to another class (--dscp), or a watchdog ended the "
+				    "PAUSE of --rx",
+				    f.first_lost + 1, p->conf.cls, p->conf.dscp[p->conf.cls]);
 	if (!f.paused)
 		return probe_cannot(p, "no PAUSE of class %u came in %u frames; see --most",
 				    p->conf.cls, f.sent);

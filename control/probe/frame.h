@@ -10,6 +10,9 @@ enum {
 	PROBE_LEN_MIN = 64, // without FCS
 	PROBE_LEN_MAX = 1514,
 	PROBE_NO_TAG = -1,
+	// Of all frames that are sent: WRED marks them and drops none of them, so that it does not
+	// end a queue before the buffer does.
+	PROBE_ECT0 = 2,
 };
 
 struct probe_frame {

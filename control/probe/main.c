@@ -180,6 +180,8 @@ static int with_pool(const struct probe_args *a, const struct config *c, struct 
 	}
 	wire_run_conf(r, &conf);
 	probe_args_conf(a, &conf);
+	if (a->dscp < 0)
+		wire_run_dscps(r, &conf);
 	io = wire_run_io(r);
 	if (probe_init(&p, &conf, &io) != 0) {
 		say("not enough memory; take fewer frames with --most");

@@ -8,7 +8,7 @@
 #include "control/probe/measure.h"
 #include "dataplane/units.h"
 
-enum { ECT0 = 2, CE = 3 };
+enum { CE = 3 };
 
 struct samples {
 	// By the frames before the frame (mark at enqueue), and by those behind it (at dequeue).
@@ -34,7 +34,6 @@ static enum probe_verdict pass(struct probe *p, struct samples *s, uint16_t len)
 {
 	struct probe_shot shot = probe_shot(p, len);
 
-	shot.ecn = ECT0;
 	if (!probe_begin(p, (uint8_t)(1u << p->conf.cls)))
 		return PROBE_CANNOT;
 	(void)probe_send(p, &shot, s->n);

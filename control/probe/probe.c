@@ -168,7 +168,7 @@ static void transmit(struct probe *p, const struct probe_shot *shot, uint32_t tr
 {
 	struct probe_frame f = {.cls = shot->cls,
 				.dscp = (uint8_t)p->conf.dscp[shot->cls],
-				.ecn = shot->ecn,
+				.ecn = PROBE_ECT0,
 				.vlan = p->conf.vlan,
 				.len = shot->len,
 				.trial = trial,

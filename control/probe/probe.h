@@ -140,7 +140,7 @@ uint64_t probe_tick(struct probe *p, uint64_t now_ns);
 
 struct probe_shot {
 	enum probe_port from, to;
-	uint8_t cls, ecn;
+	uint8_t cls;
 	uint16_t len;
 };
 

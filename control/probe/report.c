@@ -64,8 +64,7 @@ static void walk(const struct probe_report *r, FILE *out,
 		if (x->verdict == PROBE_NOT_RUN)
 			continue;
 		if (x->verdict != PROBE_DONE)
-			line(out, m->name, verdicts[x->verdict], "", "",
-			     x->verdict == PROBE_CANNOT ? x->why : "");
+			line(out, m->name, verdicts[x->verdict], "", "", x->why);
 		for (unsigned k = m->first; k <= (unsigned)m->last; k++) {
 			const struct probe_value *v = &r->probe->value[k];
 			char value[NUMBER_LEN], within[CELL_LEN];

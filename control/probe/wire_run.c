@@ -146,6 +146,18 @@ static uint64_t run_none(void *of)
 	return 0;
 }
 
+void wire_run_dscps(const struct wire_run *r, struct probe_conf *conf)
+{
+	const struct classify_params *p =
+		&r->policy->ports[r->opts.port[PROBE_TX]].classify;
+
+	for (unsigned c = 0; c < PROBE_CLASSES; c++)
+		for (unsigned d = 0; p->dscp_to_class[conf->dscp[c]] != c &&
+				     d < sizeof(p->dscp_to_class); d++)
+			if (p->dscp_to_class[d] == c)
+				conf->dscp[c] = (int)d;
+}
+
 struct probe_io wire_run_io(struct wire_run *r)
 {
 	return (struct probe_io){.of = r, .send = run_send, .run = run_until, .now = run_now,

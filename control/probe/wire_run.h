@@ -30,6 +30,9 @@ void wire_run_close(struct wire_run *r); // NULL is fine
 
 // Addresses, speeds and times of the ports.
 void wire_run_conf(const struct wire_run *r, struct probe_conf *conf);
+// The DSCP of each class, where the policy of port PROBE_TX gives conf->dscp another class: the
+// lowest one that has the class. Classes without a DSCP keep theirs.
+void wire_run_dscps(const struct wire_run *r, struct probe_conf *conf);
 struct probe_io wire_run_io(struct wire_run *r);
 // Whom arrivals are given to.
 void wire_run_bind(struct wire_run *r, struct probe *p);

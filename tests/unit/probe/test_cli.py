@@ -48,6 +48,30 @@ class Cli(unittest.TestCase):
             with self.subTest(words=words):
                 self.refused(words, *texts)
 
+    def test_frames_of_a_policy_lead_to_the_class_and_wred_drops_none(self):
+        """As SONiC has them: DSCP 3 of class 3, and WRED drops frames that are Not-ECT."""
+        with tempfile.TemporaryDirectory() as folder:
+            policy = os.path.join(folder, "policy.yaml")
+            with open(policy, "w", encoding="ascii") as f:
+                f.write("""
+switch: {buffer: {size: 2MB}}
+ports:
+  - {name: "p[1-3]", device: "wire:w[1-3]", speed: 10G, profile: leaf}
+profiles:
+  leaf:
+    dscp_to_class: {24: 0, 3: 3}
+    classes:
+      3:
+        lossless: on
+        wred: {ecn: on, kmin: 20KB, kmax: 40KB, pmax: 5%, not_ect: drop}
+""")
+            done = run("--lab", policy, "--json", "xoff")
+            self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+            self.assertEqual(json.loads(done.stdout)["measures"]["xoff"]["verdict"], "measured")
+            done = run("--lab", policy, "--dscp", "24", "xoff")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("if DSCP 24 leads to class 3", done.stdout)
+
     def test_a_policy_is_measured(self):
         with tempfile.TemporaryDirectory() as folder:
             page = os.path.join(folder, "page.md")
