@@ -93,19 +93,37 @@ static bool begins_device(const char *text, size_t len)
 	return false;
 }
 
-// The length of "NAME=DEVICE" at the start of the text.
-static size_t device_len(const char *text)
+// The length of "NAME=DEVICE" at the start of the text. Devices of DPDK may have arguments with
+// commas: "vdev:net_null0,size=64" is one device, but the name of a port begins another port.
+static size_t item_len(const struct names *list, const char *text)
 {
-	size_t len = strcspn(text, ",");
+	size_t len = strcspn(text, ","), name = strcspn(text, "=,");
+	bool has_arguments = strncmp(text + name, "=pci:", 5) == 0 ||
+			     strncmp(text + name, "=vdev:", 6) == 0;
 
-	while (text[len] == ',') {
-		size_t name = strcspn(text + len + 1, "=,");
+	while (has_arguments && text[len] == ',') {
+		const char *next = text + len + 1;
 
-		if (text[len + 1 + name] == '=' && begins_device(text + len + 1, name))
+		name = strcspn(next, "=,");
+		if (is_name_of(list, next, name) ||
+		    (next[name] == '=' && begins_device(next, name)))
 			break;
-		len += 1 + strcspn(text + len + 1, ",");
+		len += 1 + strcspn(next, ",");
 	}
 	return len;
+}
+
+// "Ethernet4=v1" and "Ethernet4" were perhaps meant as "Ethernet4=xdp:v1" and "...=xdp:eth1".
+static void refuse_item(struct import *im, const char *text, size_t len, size_t name)
+{
+	const char *device = text[name] == '=' ? text + name + 1 : "";
+	size_t rest = text[name] == '=' ? len - name - 1 : 0;
+	bool is_name = is_port_name(text, name), is_device = is_port_name(device, rest);
+
+	sonic_say(im->r, SONIC_ERROR, NULL, NULL, NULL,
+		  "--ports: %.*s: expected PORT=DEVICE, such as %.*s=xdp:%.*s", (int)len, text,
+		  is_name ? (int)name : 9, is_name ? text : "Ethernet0",
+		  is_device ? (int)rest : 4, is_device ? device : "eth1");
 }
 
 // Keeps the ports of --ports, in the order of the configuration, with their devices.
@@ -117,13 +135,10 @@ static void choose_ports(struct import *im, const struct names *list)
 	for (unsigned i = 0; at == NULL && i < list->n; i++)
 		m->ports[i].device = arena_printf(&im->arena, "xdp:%s", list->items[i]);
 	while (at != NULL && *at != '\0') {
-		size_t len = device_len(at), name = strcspn(at, "=,");
+		size_t len = item_len(list, at), name = strcspn(at, "=,");
 
 		if (at[name] != '=' || !begins_device(at, name))
-			sonic_say(im->r, SONIC_ERROR, NULL, NULL, NULL,
-				  "--ports: \"%.*s\": expected PORT=DEVICE, such as "
-				  "Ethernet0=xdp:eth1",
-				  (int)len, at);
+			refuse_item(im, at, len, name);
 		else if (!is_name_of(list, at, name))
 			sonic_say(im->r, SONIC_ERROR, NULL, NULL, NULL,
 				  "--ports: the configuration has no port %.*s", (int)name, at);

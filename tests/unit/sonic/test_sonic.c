@@ -615,7 +615,10 @@ static void ports_are_chosen_and_get_devices(void **state)
 {
 	const struct sonic_import_options o = {
 		.ports = "Ethernet8=vdev:net_null0,size=64,Ethernet0=xdp:eth1"};
-	const struct sonic_import_options wrong = {.ports = "Ethernet0=eth1,Ethernet9=xdp:eth2"};
+	const struct sonic_import_options wrong = {
+		.ports = "Ethernet0=xdp:v0,Ethernet4=v1,Ethernet9=xdp:eth2,Ethernet8"};
+	const struct sonic_import_options after = {
+		.ports = "Ethernet0=vdev:net_null0,size=64,Ethernet4=v1"};
 	struct sonic_config c = {0};
 	struct sonic_report r = {0};
 	char *text;
@@ -630,8 +633,15 @@ static void ports_are_chosen_and_get_devices(void **state)
 	same_tables(&c, text); // the rows of ports that were left out come back
 	free(text);
 	assert_null(imported(&c, &wrong, &r));
-	assert_has(report_text(&r), "--ports: \"Ethernet0=eth1\": expected PORT=DEVICE");
+	assert_has(report_text(&r), "--ports: Ethernet4=v1: expected PORT=DEVICE, such as "
+				    "Ethernet4=xdp:v1\n");
+	assert_has(report_text(&r), "--ports: Ethernet8: expected PORT=DEVICE, such as "
+				    "Ethernet8=xdp:eth1\n");
 	assert_has(report_text(&r), "--ports: the configuration has no port Ethernet9");
+	sonic_report_fini(&r);
+	r = (struct sonic_report){0};
+	assert_null(imported(&c, &after, &r));
+	assert_has(report_text(&r), "--ports: Ethernet4=v1: expected");
 	sonic_report_fini(&r);
 	sonic_config_fini(&c);
 }
