@@ -28,6 +28,18 @@ void refuse(struct import *im, enum sonic_field f, const char *key, const char *
 		  im->o->partial ? " (left out)" : "");
 }
 
+void refuse_row(struct import *im, const struct sonic_row *row, const char *fmt, ...)
+{
+	char text[TEXT_LEN];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	sonic_say(im->r, im->o->partial ? SONIC_WARNING : SONIC_ERROR, row->table, row->key, NULL,
+		  "%s%s", text, im->o->partial ? " (left out)" : "");
+}
+
 // ---- rows
 
 const struct sonic_row *find_row(const struct import *im, enum sonic_field f, const char *key,
@@ -185,6 +197,40 @@ static void check_key(struct import *im, const struct sonic_row *row)
 		       row->key, row->field, "there are queues and groups 0 to 7");
 }
 
+bool row_port(const struct sonic_row *row, const char **port, size_t *len)
+{
+	const char *bar = strchr(row->key, '|');
+
+	*port = row->key;
+	*len = strcspn(row->key, "|");
+	if (strcmp(row->table, sonic_fields[SONIC_CABLE].table) == 0) {
+		*port = row->field;
+		*len = strlen(row->field);
+		return strcmp(row->field, "NULL") != 0;
+	}
+	if (strcmp(row->table, sonic_fields[SONIC_MEMBER_MODE].table) == 0 && bar != NULL) {
+		*port = bar + 1;
+		*len = strlen(bar + 1);
+		return true;
+	}
+	return sonic_key_has_port(row->table) && strcmp(row->key, SONIC_GLOBAL) != 0 &&
+	       strcmp(row->key, "GLOBAL") != 0 &&
+	       !(sonic_key_has_number(row->table) && bar != NULL && strchr(bar + 1, '|') != NULL);
+}
+
+// Without a table PORT, ports are those that the other tables name.
+static void check_port(struct import *im, const struct sonic_row *row)
+{
+	const char *table = sonic_fields[SONIC_PORT_SPEED].table, *port;
+	size_t len;
+
+	if (!row_port(row, &port, &len) || !sonic_has_table(&im->c, table))
+		return;
+	port = arena_text(&im->arena, port, len);
+	if (!sonic_has_key(&im->c, table, port))
+		refuse_row(im, row, "there is no port %s in %s", port, table);
+}
+
 static void check_rows(struct import *im)
 {
 	for (unsigned i = 0; i < im->c.n; i++) {
@@ -199,6 +245,7 @@ static void check_rows(struct import *im)
 					  "does not concern a switch like this");
 			continue;
 		}
+		check_port(im, row);
 		if (f == NULL && strcmp(row->field, "NULL") != 0) {
 			sonic_say(im->r, SONIC_WARNING, row->table, row->key, row->field,
 				  "is not known, and has no effect");

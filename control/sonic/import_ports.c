@@ -33,21 +33,6 @@ static void add_name(struct import *im, struct names *list, const char *text, si
 	list->items[list->n++] = arena_text(&im->arena, text, len);
 }
 
-static void add_names_of(struct import *im, const struct sonic_row *row, struct names *list)
-{
-	const char *key = row->key, *bar = strchr(key, '|');
-	size_t len = bar != NULL ? (size_t)(bar - key) : strlen(key);
-
-	if (strcmp(row->table, sonic_fields[SONIC_CABLE].table) == 0)
-		add_name(im, list, row->field, strlen(row->field));
-	else if (strcmp(row->table, sonic_fields[SONIC_MEMBER_MODE].table) == 0 && bar != NULL)
-		add_name(im, list, bar + 1, strlen(bar + 1));
-	else if (sonic_key_has_port(row->table) && strcmp(key, SONIC_GLOBAL) != 0 &&
-		 strcmp(key, "GLOBAL") != 0 &&
-		 !(sonic_key_has_number(row->table) && bar != NULL && strchr(bar + 1, '|') != NULL))
-		add_name(im, list, key, len);
-}
-
 static int name_order(const void *a, const void *b)
 {
 	return strverscmp(*(const char *const *)a, *(const char *const *)b);
@@ -59,14 +44,15 @@ static struct names port_names(struct import *im)
 	const struct sonic_config *c = &im->c;
 	bool all = !sonic_has_table(c, sonic_fields[SONIC_PORT_SPEED].table);
 	struct names list = {arena_alloc(&im->arena, (c->n + 1) * sizeof(char *)), 0};
+	const char *name;
+	size_t len;
 
 	for (unsigned i = 0; i < c->n; i++) {
 		const struct sonic_row *row = &c->rows[i];
 
-		if (all)
-			add_names_of(im, row, &list);
-		else if (strcmp(row->table, sonic_fields[SONIC_PORT_SPEED].table) == 0)
-			add_name(im, &list, row->key, strlen(row->key));
+		if ((all || strcmp(row->table, sonic_fields[SONIC_PORT_SPEED].table) == 0) &&
+		    row_port(row, &name, &len))
+			add_name(im, &list, name, len);
 	}
 	qsort(list.items, list.n, sizeof(char *), name_order);
 	return list;
@@ -225,6 +211,17 @@ static void read_vlan(struct import *im, const struct sonic_row *row)
 		im->m.vlans[im->m.n_vlans++] = (struct sonic_vlan){.id = id};
 }
 
+// False with a message. The key begins with a VLAN.
+static bool has_vlan_row(struct import *im, const struct sonic_row *row)
+{
+	const char *table = sonic_fields[SONIC_VLAN_ID].table;
+	char *vlan = arena_text(&im->arena, row->key, strcspn(row->key, "|"));
+
+	if (!sonic_has_key(&im->c, table, vlan))
+		refuse_row(im, row, "there is no %s|%s", table, vlan);
+	return vlan_numbered(im, vlan_number(vlan)) != NULL;
+}
+
 static void read_member(struct import *im, const struct sonic_row *row)
 {
 	const char *bar = strchr(row->key, '|');
@@ -233,9 +230,10 @@ static void read_member(struct import *im, const struct sonic_row *row)
 
 	if (strcmp(row->field, sonic_fields[SONIC_MEMBER_MODE].field) != 0)
 		return;
-	if (id == 0 || bar == NULL || (p == NULL && im->o->ports == NULL))
-		refuse(im, SONIC_MEMBER_MODE, row->key, NULL, "there is no such VLAN or port");
-	if (id == 0 || p == NULL || !peek(im, SONIC_MEMBER_MODE, row->key, &tagged))
+	if (id == 0 || bar == NULL)
+		refuse(im, SONIC_MEMBER_MODE, row->key, NULL,
+		       "expected a key such as Vlan100|Ethernet0");
+	if (!has_vlan_row(im, row) || p == NULL || !peek(im, SONIC_MEMBER_MODE, row->key, &tagged))
 		return;
 	if (!tagged && p->untagged > 0 && p->untagged != id) {
 		refuse(im, SONIC_MEMBER_MODE, row->key, NULL,
@@ -267,9 +265,8 @@ static void read_address(struct import *im, const struct sonic_row *row, bool sv
 	struct sonic_port *p = svi ? NULL : port_named(im, row->key, len);
 	struct sonic_vlan *v = svi ? vlan_numbered(im, vlan_number(row->key)) : NULL;
 
-	if (p == NULL && v == NULL && (svi || im->o->ports == NULL))
-		refuse(im, svi ? SONIC_SVI : SONIC_ROUTED, row->key, row->field,
-		       "there is no such port or VLAN");
+	if (svi && !has_vlan_row(im, row))
+		return;
 	if ((p == NULL && v == NULL) || strcmp(row->field, "NULL") != 0)
 		return;
 	mark(im, row, ROW_SAID);

@@ -159,6 +159,12 @@ struct import {
 __attribute__((format(printf, 5, 6))) void refuse(struct import *im, enum sonic_field f,
 						  const char *key, const char *field,
 						  const char *fmt, ...);
+// The same of a row as a whole.
+__attribute__((format(printf, 3, 4))) void refuse_row(struct import *im,
+						      const struct sonic_row *row, const char *fmt,
+						      ...);
+// The row names a port: the text, which does not end there.
+bool row_port(const struct sonic_row *row, const char **port, size_t *len);
 // The row of a field, or NULL. field: where the row of tables.def has "*".
 const struct sonic_row *find_row(const struct import *im, enum sonic_field f, const char *key,
 				 const char *field);
