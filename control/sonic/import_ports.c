@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "control/sonic/model.h"
+#include "drivers/device.h"
 
 enum { N_VLANS_MAX = 4094 };
 
@@ -167,6 +168,12 @@ static void read_port(struct import *im, struct sonic_port *p)
 		p->mtu = SONIC_DEFAULT_MTU;
 		sonic_set(&im->marks, SONIC_MARKS, p->name, MARK_MTU, "absent");
 	}
+	if (p->mtu > LIVE_XDP_MTU_MAX && strncmp(p->device, "xdp:", 4) == 0)
+		sonic_say(im->r, SONIC_WARNING, sonic_fields[SONIC_PORT_MTU].table, p->name,
+			  sonic_fields[SONIC_PORT_MTU].field,
+			  "is above %u, the most that an xdp: device carries: give the peers and "
+			  "this port mtu %u, or a pci: device",
+			  (unsigned)LIVE_XDP_MTU_MAX, (unsigned)LIVE_XDP_MTU_MAX);
 	read_cable(im, p);
 }
 

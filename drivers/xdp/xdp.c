@@ -515,13 +515,12 @@ static int outcome(const struct opening *o, int rc, const char *what)
 }
 
 // The longest frame that fits any pool.
-static uint32_t xdp_max_frame(void)
-{
-	uint32_t room = KERNEL_PAGE - POOL_HEADER - (uint32_t)sizeof(struct rte_mbuf) -
-			XDP_FRAME_ROOM;
-
-	return RTE_ALIGN_FLOOR(room, XDP_FRAME_STEP) - XDP_FRAME_SLACK;
-}
+enum { XDP_MAX_FRAME = LIVE_XDP_MTU_MAX + TAGGED_OVERHEAD };
+static_assert((KERNEL_PAGE - POOL_HEADER - LIVE_MBUF_BYTES - XDP_FRAME_ROOM) / XDP_FRAME_STEP *
+				      XDP_FRAME_STEP -
+			      XDP_FRAME_SLACK ==
+		      XDP_MAX_FRAME,
+	      "the longest frame with its room fills a page");
 
 // ---- what an interface and a pool must be like
 
@@ -532,12 +531,12 @@ static int check_netdev(const struct opening *o)
 	struct live_text *text = o->text;
 	uint32_t mtu = conf->mtu != 0 ? conf->mtu : conf->max_frame - TAGGED_OVERHEAD;
 
-	if (conf->max_frame > xdp_max_frame())
+	if (conf->max_frame > XDP_MAX_FRAME)
 		return live_refuse(
 			text, -EMSGSIZE,
 			"%s: AF_XDP holds a frame in one memory page, so the largest MTU is %u, "
 			"not %u",
-			d->name, xdp_max_frame() - TAGGED_OVERHEAD, mtu);
+			d->name, (unsigned)LIVE_XDP_MTU_MAX, mtu);
 	if (d->rx_queues > 1)
 		return live_refuse(
 			text, -EINVAL,
@@ -879,7 +878,7 @@ static void describe(const struct netdev *d, struct live_info *out)
 	*out = (struct live_info){
 		.ifindex = d->ifindex,
 		.mtu = d->mtu,
-		.mtu_max = xdp_max_frame() - TAGGED_OVERHEAD,
+		.mtu_max = LIVE_XDP_MTU_MAX,
 		.rx_queues = d->rx_queues,
 		.combined_queues = d->combined_queues,
 		.has_rate = t->has_rate,

@@ -646,6 +646,30 @@ static void ports_are_chosen_and_get_devices(void **state)
 	sonic_config_fini(&c);
 }
 
+// AF_XDP holds a frame in one memory page.
+static void an_mtu_above_that_of_the_device_is_warned_of(void **state)
+{
+	const struct sonic_import_options o = {
+		.ports = "Ethernet0=xdp:a,Ethernet4=xdp:b,Ethernet8=pci:0000:01:00.0,"
+			 "Ethernet12=xdp:d"};
+	struct sonic_config c = {0};
+	struct sonic_report r = {0};
+	char *text;
+
+	(void)state;
+	add_text(&c, "{\"PORT\": {\"Ethernet0\": {\"mtu\": \"3555\"}, \"Ethernet4\": {}, "
+		     "\"Ethernet8\": {\"mtu\": \"9100\"}, "
+		     "\"Ethernet12\": {\"mtu\": \"3554\"}}}");
+	text = imported(&c, &o, &r);
+	assert_non_null(text);
+	assert_has(report_text(&r),
+		   "warning: PORT|Ethernet0, Ethernet4 mtu: is above 3554, the most that an xdp: "
+		   "device carries: give the peers and this port mtu 3554, or a pci: device\n");
+	free(text);
+	sonic_report_fini(&r);
+	sonic_config_fini(&c);
+}
+
 static void a_partial_import_leaves_out_what_is_refused(void **state)
 {
 	const struct sonic_import_options o = {.partial = true};
@@ -827,6 +851,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_policy_by_hand_returns_from_sonic),
 		cmocka_unit_test(what_sonic_cannot_say_is_named),
 		cmocka_unit_test(ports_are_chosen_and_get_devices),
+		cmocka_unit_test(an_mtu_above_that_of_the_device_is_warned_of),
 		cmocka_unit_test(a_partial_import_leaves_out_what_is_refused),
 		cmocka_unit_test(many_keys_share_a_line),
 		cmocka_unit_test(every_foreign_sample_returns),
