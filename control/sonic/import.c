@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "control/config/config.h"
+#include "control/config/schema.h"
 #include "control/sonic/model.h"
 
 enum { TEXT_LEN = 512 };
@@ -231,6 +232,25 @@ static void check_port(struct import *im, const struct sonic_row *row)
 		refuse_row(im, row, "there is no port %s in %s", port, table);
 }
 
+static const char *table_at(const void *fields, unsigned i)
+{
+	return ((const struct sonic_field_info *)fields)[i].table;
+}
+
+// No rows of it are read. It may be a table of another service, or one of ours with a slip.
+static void ignore_table(struct import *im, const char *table)
+{
+	static const char no_slip[] = "DSCP_TO_FC_MAP"; // of SONiC, one letter from DSCP_TO_TC_MAP
+	const char *near = schema_closest(table, N_SONIC_FIELDS, table_at, sonic_fields);
+
+	if (near != NULL && strcmp(table, no_slip) != 0)
+		sonic_say(im->r, SONIC_IGNORED, table, NULL, NULL,
+			  "is not known: did you mean %s?", near);
+	else
+		sonic_say(im->r, SONIC_IGNORED, table, NULL, NULL,
+			  "does not concern a switch like this");
+}
+
 static void check_rows(struct import *im)
 {
 	for (unsigned i = 0; i < im->c.n; i++) {
@@ -241,8 +261,7 @@ static void check_rows(struct import *im)
 		if (!sonic_knows_table(row->table)) {
 			im->state[i] = ROW_IGNORED;
 			if (!again)
-				sonic_say(im->r, SONIC_IGNORED, row->table, NULL, NULL,
-					  "does not concern a switch like this");
+				ignore_table(im, row->table);
 			continue;
 		}
 		check_port(im, row);

@@ -670,6 +670,27 @@ static void an_mtu_above_that_of_the_device_is_warned_of(void **state)
 	sonic_config_fini(&c);
 }
 
+static void a_table_with_a_slip_in_its_name_is_found(void **state)
+{
+	const struct sonic_import_options o = {0};
+	struct sonic_config c = {0};
+	struct sonic_report r = {0};
+
+	(void)state;
+	add_text(&c, "{\"PORT\": {\"Ethernet0\": {}}, \"PORTS\": {\"Ethernet4\": {}}, "
+		     "\"BUFFER_POOLS\": {\"p\": {}}, \"BGP_NEIGHBOR\": {\"n\": {}}, "
+		     "\"DSCP_TO_FC_MAP\": {\"m\": {\"1\": \"1\"}}}");
+	free(imported(&c, &o, &r));
+	assert_has(report_text(&r), "ignored: PORTS: is not known: did you mean PORT?\n");
+	assert_has(report_text(&r),
+		   "ignored: BUFFER_POOLS: is not known: did you mean BUFFER_POOL?\n");
+	assert_has(report_text(&r), "ignored: DSCP_TO_FC_MAP: does not concern");
+	assert_has(report_text(&r),
+		   "ignored: BGP_NEIGHBOR: does not concern a switch like this\n");
+	sonic_report_fini(&r);
+	sonic_config_fini(&c);
+}
+
 static void a_partial_import_leaves_out_what_is_refused(void **state)
 {
 	const struct sonic_import_options o = {.partial = true};
@@ -852,6 +873,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_sonic_cannot_say_is_named),
 		cmocka_unit_test(ports_are_chosen_and_get_devices),
 		cmocka_unit_test(an_mtu_above_that_of_the_device_is_warned_of),
+		cmocka_unit_test(a_table_with_a_slip_in_its_name_is_found),
 		cmocka_unit_test(a_partial_import_leaves_out_what_is_refused),
 		cmocka_unit_test(many_keys_share_a_line),
 		cmocka_unit_test(every_foreign_sample_returns),
