@@ -99,8 +99,8 @@ static const struct command commands[] = {
 	{"import", cmd_import, 2, ANY,
 	 "import sonic FILE... [--ports PORT=DEVICE,...] [--pg-lookup FILE] [--partial] "
 	 "[--output FILE]",
-	 "Makes a policy of a SONiC configuration (config_db.json). Several files are\n"
-	 "read as one. Prints what has no effect here and what was assumed. What a policy\n"
+	 "Makes a policy of a SONiC configuration. Several files, such as config_db.json,\n"
+	 "are read as one. Prints what has no effect here and what was assumed. What a policy\n"
 	 "cannot say is refused, all of it in one pass, exit 2; with --partial it is left\n"
 	 "out. Needs no daemon.\n",
 	 .page = "sonic.md"},
