@@ -440,6 +440,7 @@ static void send_copy(struct worker *w, struct port *p, struct impair *im, struc
 	h.f.m = v->copy;
 	h.f.arrival_ns = replica_arrival_ns(&v->frame);
 	h.f.cells = 0;
+	h.f.trimmed = false; // the frame itself is counted as trimmed, not its copy
 	count_copy(p);
 	count_queued(p, 1);
 	add(&im->slot[v->slot].held, 1);
@@ -491,6 +492,12 @@ uint16_t impair_depart(struct worker *w, struct port *p, struct frame *frames, u
 	return o.n;
 }
 
+// TX-disable holds these frames, too: behind the first one the others wait.
+static bool is_tx_off(const struct port *p, struct impair_list *l)
+{
+	return (p->tx_off & TX_OFF_PORT) || p->tx_off >> place(l, 0)->f.queue & 1;
+}
+
 uint16_t impair_due(struct worker *w, struct port *p, struct frame *frames, uint16_t n,
 		    int64_t room)
 {
@@ -498,7 +505,7 @@ uint16_t impair_due(struct worker *w, struct port *p, struct frame *frames, uint
 	struct impair_list *l = &im->list[IMPAIR_OUT];
 	uint16_t k = 0;
 
-	while (k < n && is_due(w, l) && place(l, 0)->f.len <= room) {
+	while (k < n && is_due(w, l) && !is_tx_off(p, l) && place(l, 0)->f.len <= room) {
 		struct impair_held h = take_out(l, 0);
 
 		forget(w, im, &h);
@@ -515,7 +522,7 @@ static uint64_t room_wake(const struct worker *w, struct port *p, struct impair_
 {
 	enum { RETRY_NS = 1000 };
 
-	if (p->tx_off & TX_OFF_PORT)
+	if (is_tx_off(p, l))
 		return UINT64_MAX;
 	if (p->n_held == 0 && place(l, 0)->f.len <= p->ops->tx_room(p->drv))
 		return w->now_ns;

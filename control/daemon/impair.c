@@ -62,8 +62,9 @@ const char *impair_request(struct weir_switch *sw, unsigned port, struct json_ob
 		return mistake(KEY(IMPAIRMENTS, match), &why, text);
 	if (!impair_parse_action(action, &rule, &why))
 		return mistake(KEY(IMPAIRMENTS, action), &why, text);
-	if (way != NULL && strcmp(way, impair_direction_name[IMPAIR_OUT]) == 0)
-		rule.direction = IMPAIR_OUT;
+	while (way != NULL && strcmp(way, impair_direction_name[rule.direction]) != 0)
+		if (++rule.direction == N_IMPAIR_DIRECTIONS)
+			return "the way is neither in nor out";
 	error = read_limits(req, now_ns, &rule);
 	if (error != NULL)
 		return error;

@@ -304,11 +304,20 @@ static void read_table(struct sonic_config *c, const char *table, struct json_ob
 	}
 }
 
+static bool is_blank(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (text[i] == '\0' || strchr(" \t\r\n", text[i]) == NULL)
+			return false;
+	return true;
+}
+
 int sonic_read_json(struct sonic_config *c, const char *name, const char *text, size_t len,
 		    struct sonic_report *r)
 {
 	struct json_tokener *t = allocated(json_tokener_new_ex(JSON_DEPTH));
 	struct json_object *root = json_tokener_parse_ex(t, text, (int)len);
+	size_t end = json_tokener_get_parse_end(t);
 	unsigned errors = r->n_errors;
 
 	if (json_tokener_get_error(t) != json_tokener_success) {
@@ -317,6 +326,9 @@ int sonic_read_json(struct sonic_config *c, const char *name, const char *text, 
 			  json_tokener_error_desc(json_tokener_get_error(t)));
 	} else if (json_object_get_type(root) != json_type_object) {
 		sonic_say(r, SONIC_ERROR, NULL, NULL, NULL, "%s: expected tables", name);
+	} else if (!is_blank(text + end, len - end)) {
+		sonic_say(r, SONIC_ERROR, NULL, NULL, NULL, "%s: text after the tables: byte %zu",
+			  name, end);
 	} else {
 		json_object_object_foreach (root, table, keys)
 			read_table(c, table, keys, r);

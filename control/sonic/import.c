@@ -175,7 +175,8 @@ static void check_map_field(struct import *im, const struct sonic_row *row)
 	for (enum sonic_field f = SONIC_DOT1P_TC; f <= SONIC_TC_DOT1P; f++)
 		known |= strcmp(row->table, sonic_fields[f].table) == 0;
 	if (known && strcmp(row->field, "NULL") != 0 &&
-	    (!isdigit((unsigned char)row->field[0]) || *end != '\0' || n > (dscp ? 63 : 7)))
+	    (!isdigit((unsigned char)row->field[0]) || *end != '\0' || n > (dscp ? 63 : 7) ||
+	     (row->field[0] == '0' && row->field[1] != '\0')))
 		sonic_say(im->r, SONIC_ERROR, row->table, row->key, row->field,
 			  "is no number from 0 to %d", dscp ? 63 : 7);
 }

@@ -64,8 +64,14 @@ static void read_limit(struct import *im, const char *name, struct sonic_limit *
 				  name, sonic_fields[SONIC_PROFILE_DYNAMIC].field,
 				  "7 is alpha = 128; some switches make it 64 or unlimited");
 	}
-	if (take(im, SONIC_PROFILE_STATIC, name, &l->n))
-		l->kind = LIMIT_STATIC;
+	if (!take(im, SONIC_PROFILE_STATIC, name, &l->n))
+		return;
+	if (l->kind == LIMIT_ALPHA)
+		sonic_say(im->r, SONIC_ERROR, sonic_fields[SONIC_PROFILE_STATIC].table, name,
+			  sonic_fields[SONIC_PROFILE_STATIC].field,
+			  "%s is there, too: a profile has one of the two",
+			  sonic_fields[SONIC_PROFILE_DYNAMIC].field);
+	l->kind = LIMIT_STATIC;
 }
 
 // A pool without memory: its profiles give no memory either.

@@ -244,6 +244,23 @@ static void a_delay_of_all_frames_keeps_their_order(void **state)
 	bench_close(b);
 }
 
+static void a_delayed_frame_waits_while_its_queue_is_tx_disabled(void **state)
+{
+	struct bench *b = open_bench();
+
+	(void)state;
+	impair(b, "", "delay 50us");
+	send_psns(b, 1, 3);
+	bench_run(b, 20 * US);
+	bench_tx(b, 1, 3, false);
+	bench_run(b, SETTLE);
+	assert_int_equal(b->host[1].n_rx, 0);
+	bench_tx(b, 1, 3, true);
+	bench_run(b, SETTLE);
+	assert_int_equal(b->host[1].n_rx, 3);
+	bench_close(b);
+}
+
 static void a_reordered_frame_follows_frames_of_its_flow_alone(void **state)
 {
 	struct bench *b = open_bench();
@@ -617,6 +634,7 @@ int main(void)
 		cmocka_unit_test(a_frame_that_is_sent_again_passes_with_once),
 		cmocka_unit_test(a_delayed_frame_arrives_so_much_later_and_is_queued_meanwhile),
 		cmocka_unit_test(a_delay_of_all_frames_keeps_their_order),
+		cmocka_unit_test(a_delayed_frame_waits_while_its_queue_is_tx_disabled),
 		cmocka_unit_test(a_reordered_frame_follows_frames_of_its_flow_alone),
 		cmocka_unit_test(a_reordered_frame_without_followers_arrives_after_a_millisecond),
 		cmocka_unit_test(a_duplicate_is_a_frame_of_its_own_behind_the_first),

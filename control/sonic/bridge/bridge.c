@@ -138,7 +138,7 @@ static bool has_events(const char *flags)
 
 static bool enable_events(struct bridge *b)
 {
-	static const char name[] = "notify-keyspace-events";
+	static const char name[] = "notify-keyspace-events", more[] = "Khg$";
 	redisReply *reply;
 	const char *key;
 	char flags[64] = "";
@@ -147,11 +147,11 @@ static bool enable_events(struct bridge *b)
 	REDIS_PUT(&b->commands, CONFIG_DB, "CONFIG", "GET", name);
 	reply = redis_reply(&b->commands, &key);
 	if (reply != NULL && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2)
-		snprintf(flags, sizeof(flags), "%s", reply->element[1]->str);
+		snprintf(flags, sizeof(flags) - sizeof(more), "%s", redis_text(reply->element[1]));
 	freeReplyObject(reply);
 	if (has_events(flags) || b->commands.c == NULL)
 		return true;
-	strcat(flags, "Khg$");
+	strcat(flags, more);
 	REDIS_PUT(&b->commands, CONFIG_DB, "CONFIG", "SET", name, flags);
 	reply = redis_reply(&b->commands, &key);
 	ok = reply != NULL && reply->type == REDIS_REPLY_STATUS;
@@ -210,13 +210,13 @@ static void handle(struct bridge *b, const redisReply *reply, uint64_t now_ns)
 
 	if (reply->type != REDIS_REPLY_ARRAY || reply->elements < 3)
 		return;
-	word = reply->element[0]->str;
+	word = redis_text(reply->element[0]);
 	if (word != NULL && strcmp(word, "pmessage") == 0 && reply->elements == 4) {
-		colon = strchr(reply->element[2]->str, ':');
+		colon = strchr(redis_text(reply->element[2]), ':');
 		if (colon != NULL && configdb_concerns(colon + 1))
 			changed(b, now_ns);
 	} else if (word != NULL && strcmp(word, "message") == 0) {
-		counters_clear_request(b->counters, reply->element[2]->str);
+		counters_clear_request(b->counters, redis_text(reply->element[2]));
 		b->write_ns = now_ns;
 	}
 }

@@ -15,6 +15,7 @@
 
 enum {
 	SCAN_COUNT = 1000,
+	MAX_ROUNDS = 1 << 16, // of SCAN
 	BATCH = 256,
 	MAX_KEYS = 20000, // of the tables that matter
 	MAX_BYTES = 65536, // of one hash, as Redis stores it
@@ -123,12 +124,14 @@ static bool scan(struct reading *g, char cursor[CURSOR_LEN])
 		freeReplyObject(reply);
 		return true;
 	}
-	snprintf(cursor, CURSOR_LEN, "%s", reply->element[0]->str);
+	snprintf(cursor, CURSOR_LEN, "%s", redis_text(reply->element[0]));
 	found = reply->element[1];
-	for (size_t i = 0; ok && i < found->elements; i++)
-		if (strlen(found->element[i]->str) == found->element[i]->len &&
-		    is_row(g, found->element[i]->str))
-			ok = keep_key(g, found->element[i]->str);
+	for (size_t i = 0; ok && i < found->elements; i++) {
+		const char *name = redis_text(found->element[i]);
+
+		if (strlen(name) == found->element[i]->len && is_row(g, name))
+			ok = keep_key(g, name);
+	}
 	freeReplyObject(reply);
 	return ok;
 }
@@ -136,11 +139,15 @@ static bool scan(struct reading *g, char cursor[CURSOR_LEN])
 static bool find_keys(struct reading *g)
 {
 	char cursor[CURSOR_LEN] = "0";
+	unsigned rounds = 0;
 
 	do {
 		if (!scan(g, cursor))
 			return false;
-	} while (strcmp(cursor, "0") != 0 && g->n <= MAX_KEYS);
+		if (++rounds == MAX_ROUNDS)
+			sonic_say(&g->report, SONIC_ERROR, NULL, NULL, NULL,
+				  "SCAN of CONFIG_DB does not end");
+	} while (strcmp(cursor, "0") != 0 && g->n <= MAX_KEYS && rounds < MAX_ROUNDS);
 	if (g->n > MAX_KEYS)
 		sonic_say(&g->report, SONIC_ERROR, NULL, NULL, NULL,
 			  "CONFIG_DB has more than %d keys of tables that the bridge reads",

@@ -712,7 +712,8 @@ static void write_map(struct writer *w, const struct wanted *wanted, enum map ma
 	if (has->type == REDIS_REPLY_ERROR) // the writes below say it too
 		has->elements = 0;
 	for (size_t i = 0; i + 1 < has->elements; i += 2) {
-		const char *field = has->element[i]->str, *value = has->element[i + 1]->str;
+		const char *field = redis_text(has->element[i]);
+		const char *value = redis_text(has->element[i + 1]);
 
 		if (!is_stale(wanted, map, field, value))
 			continue;

@@ -40,6 +40,12 @@ static inline bool redis_full(const struct redis *r)
 // the next call of redis_put(). NULL: no reply is left, or the connection ended.
 redisReply *redis_reply(struct redis *r, const char **key);
 
+// The text of a part of a reply; of a part that is no text: "". Servers are not trusted.
+static inline const char *redis_text(const redisReply *part)
+{
+	return part->str != NULL ? part->str : "";
+}
+
 // Reads all replies that are left. refused: called with the key and the sentence of each error of
 // the server. 0, or -1: the connection ended.
 __attribute__((warn_unused_result)) int
