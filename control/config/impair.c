@@ -15,9 +15,11 @@
 
 enum { MAX_DEPTH = 16, MAX_BRANCHES = 4 * IMPAIR_MAX_TESTS, WORD_LEN = 64 };
 
+enum op { TERM, AND, OR, NOT };
+
 // The tree of a match, before its tests have places.
 struct branch {
-	enum { TERM, AND, OR, NOT } op;
+	enum op op;
 	unsigned size; // tests
 	const struct branch *a, *b;
 	struct impair_test test; // TERM
@@ -420,7 +422,7 @@ static const struct branch *term(struct parser *ps)
 
 static const struct branch *match(struct parser *ps);
 
-static const struct branch *join(struct parser *ps, int op, const struct branch *a,
+static const struct branch *join(struct parser *ps, enum op op, const struct branch *a,
 			       const struct branch *b)
 {
 	struct branch *n = a == NULL || (op != NOT && b == NULL) ? NULL : new_branch(ps, ps->p);
