@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one group or queue can use if it is alone in the switch, and the queues of a plan.
+// The memory of one group or queue that is alone in the switch, and the queues of a plan.
 #include "control/config/plan.h"
 
 #include <json-c/json.h>

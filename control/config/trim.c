@@ -13,7 +13,7 @@ static bool from_class(const struct cfg_trim *t)
 	return t->dscp.n == CFG_WORD_VALUE;
 }
 
-// The queues of a profile whose frames are trimmed, as a bitmap.
+// Bitmap: the queues of a profile that trim frames.
 static uint8_t queues_of(const struct cfg_profile *p)
 {
 	uint8_t queues = 0;

@@ -246,7 +246,7 @@ const char *sonic_needs(const struct sonic_show *s, unsigned i)
 
 // ---- values
 
-// What names the port of a row: the first fact of each list.
+// The fact that names the port of a row: the first one of each list.
 static struct json_object *port_of(struct json_object *row, unsigned list)
 {
 	return json_object_object_get(row, fact_lists[list].rows[0].key);

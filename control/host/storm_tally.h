@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pause storm was like that this endpoint has sent: an account of its PFC frames that a
-// tester of a switch can rely on. A PAUSE of q quanta pauses the peer for q * 512 bit times (IEEE
+// An account of a pause storm that this endpoint has sent, from its PFC frames: figures on which a
+// tester of a switch can rely. A PAUSE of q quanta pauses the peer for q * 512 bit times (IEEE
 // 802.3 Annex 31D). If the next frame comes later, the peer may send meanwhile: the storm has a
 // hole.
 //

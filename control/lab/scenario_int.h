@@ -132,7 +132,7 @@ bool sc_parse_end(struct sc_builder *b, const struct sc_text *v, struct sc_end *
 // The nearest name as "did you mean X?", or those there are.
 const char *sc_known_switches(const struct scenario *sc, struct arena *a, const char *text);
 
-// impair.c: the rule of a fault whose times are known.
+// impair.c: the rule of a fault, with known times.
 void sc_build_impair(struct sc_builder *b, const struct sc_impair_keys *k, struct sc_fault *f);
 
 // scenario_build.c: switches, hosts and links with their settings, first those of the topology.

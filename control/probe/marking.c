@@ -124,7 +124,7 @@ enum probe_verdict probe_ecn(struct probe *p)
 		if (v == PROBE_DONE)
 			probe_say(p, "fill %u of %u: %u of %u frames are marked", ++done,
 				  p->conf.passes, (unsigned)s.marked, (unsigned)s.total);
-		// A fill whose egress did not stay held, or that lost a frame, is no sample.
+		// A fill is no sample if its egress did not stay held, or if it lost a frame.
 		else if (v == PROBE_NOT_RUN && ++bad <= p->conf.passes)
 			v = PROBE_DONE;
 	}

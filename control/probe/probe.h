@@ -21,7 +21,7 @@ enum { PROBE_CLASSES = 8, PROBE_WHY_LEN = 256 };
 
 struct probe;
 
-// What a runner does for the engine. Lengths are without FCS, times in ns.
+// The functions of a runner for the engine. Lengths are without FCS, times in ns.
 struct probe_io {
 	void *of;
 	// False: the port has no room now.
