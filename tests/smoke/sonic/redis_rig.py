@@ -78,6 +78,12 @@ class Redis:
     def hash(self, db, key):
         return json.loads(self.cli(db, "--json", "HGETALL", key))
 
+    def hashes(self, db, keys):
+        """Several at once, by key."""
+        keys = list(keys)
+        lines = self.cli(db, "--json", text="".join(f'HGETALL "{key}"\n' for key in keys))
+        return dict(zip(keys, (json.loads(line) for line in lines.split("\n"))))
+
     def get(self, db, key, field):
         return self.cli(db, "HGET", key, field)
 
@@ -129,8 +135,10 @@ def port_oids(redis):
 
 def pfc_counters(redis, way):
     """pfcstat: port -> eight numbers. way: RX or TX."""
-    return {port: [int(redis.get(COUNTERS, f"COUNTERS:{oid}", f"SAI_PORT_STAT_PFC_{i}_{way}_PKTS"))
-                   for i in range(8)] for port, oid in port_oids(redis).items()}
+    ports = port_oids(redis)
+    hashes = redis.hashes(COUNTERS, [f"COUNTERS:{oid}" for oid in ports.values()])
+    return {port: [int(hashes[f"COUNTERS:{oid}"][f"SAI_PORT_STAT_PFC_{i}_{way}_PKTS"])
+                   for i in range(8)] for port, oid in ports.items()}
 
 
 def objects(redis, kind):
@@ -145,7 +153,3 @@ def objects(redis, kind):
         want(name == f"{port}:{index}", f"{kind} {name} leads to {port}:{index}")
         out[port, index] = oid
     return out
-
-
-def queue_type(redis, oid):
-    return redis.get(COUNTERS, "COUNTERS_QUEUE_TYPE_MAP", oid)
