@@ -47,7 +47,7 @@ struct probe_conf {
 	uint64_t speed_bps[PROBE_PORTS];
 	bool third; // there is a third port
 	uint8_t cls;
-	uint8_t classes[PROBE_CLASSES]; // whose weights are compared
+	uint8_t classes[PROBE_CLASSES]; // dwrr compares their weights
 	unsigned n_classes;
 	int dscp[PROBE_CLASSES]; // of each class
 	int vlan; // PROBE_NO_TAG: none
@@ -84,7 +84,7 @@ enum probe_verdict {
 	PROBE_CANNOT, // why says the reason
 };
 
-// What a trial saw of one frame.
+// One frame of a trial.
 struct probe_seen {
 	uint64_t sent_ns, t_ns; // t_ns: arrival; 0: it did not arrive
 	uint32_t nth; // place among all arrivals

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What weir-probe prints: a table, JSON, and a page in Markdown, all from the rows of values.def.
+// The output of weir-probe: a table, JSON, and a page in Markdown, all from the rows of values.def.
 // Control thread only.
 #pragma once
 

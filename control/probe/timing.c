@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What has a time or a share: weights of classes, the reaction to PAUSE, and the watchdog. Times
+// The measures of times and shares: weights of classes, reaction to PAUSE, watchdog. Times
 // come with bounds: the probe looks at its ports at moments, and a frame is seen up to one gap
 // between two looks after it came.
 #include "control/probe/measure.h"

@@ -6,7 +6,7 @@
 //
 // So FILE is always a policy that a switch took, or that none has seen because none runs, and a
 // switch that starts again starts with it. A text that the running switch refuses stays in
-// FILE.next, for whoever restarts the switch.
+// FILE.next, for an operator who restarts the switch.
 #pragma once
 
 #include <stddef.h>

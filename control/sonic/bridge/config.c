@@ -255,7 +255,7 @@ static bool take_hash(struct reading *g, size_t i, const redisReply *reply)
 	return true;
 }
 
-// Keys whose hash is too long are left out: a mistake says so.
+// A key with too long a hash is left out: a mistake says so.
 static void drop_forgotten(struct reading *g)
 {
 	size_t n = 0;

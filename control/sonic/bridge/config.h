@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // CONFIG_DB as a policy. Reads the whole database, since a policy is one thing: the keys by SCAN,
 // and the hashes of the tables that the import knows. Other keys are skipped, however many there
-// are. What cannot be read (another type than a hash, a value that is too long) is a mistake that
-// names table and key.
+// are. Another type than a hash, or a value that is too long, is a mistake that names table and
+// key.
 #pragma once
 
 #include <stdbool.h>
