@@ -7,7 +7,8 @@ from weir.errors import ProgramMissing
 
 IN_BUILD = {"weir": "control/daemon/weir", "weirctl": "control/ctl/weirctl",
             "weir-host": "control/host/weir-host", "weir-lab": "control/lab/weir-lab",
-            "weir-probe": "control/probe/weir-probe"}
+            "weir-probe": "control/probe/weir-probe",
+            "weir-sonic": "control/sonic/bridge/weir-sonic"}
 
 
 def find(name: str) -> str:

@@ -106,6 +106,33 @@ def test_weir_lab(tmp_path):
     assert run.wait(60) == 1
 
 
+def test_weir_probe(write):
+    quick = write("quick.yaml", POLICY)
+    ends(0, "weir-probe", "--lab", quick, "--quiet", "cell")
+    ends(1, "weir-probe", "--lab", quick, "--quiet", "--class", "0", "xoff")
+    ends(2, "weir-probe", "--lab", quick, "xof", says="xof")
+
+
+def test_weir_sonic(tmp_path):
+    database, policy = str(tmp_path / "redis.sock"), str(tmp_path / "policy.yaml")
+    once = ["weir-sonic", "--once", "--policy", policy, "--redis", database]
+    ends(1, *once, says="redis.sock")
+    with subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", database, "--save", "",
+                           "--dir", str(tmp_path)], stdout=subprocess.DEVNULL) as redis:
+        def put(*words):
+            subprocess.run(["redis-cli", "-s", database, "-n", "4", *words], check=True,
+                           stdout=subprocess.DEVNULL, timeout=20)
+        try:
+            while not os.path.exists(database) and redis.poll() is None:
+                time.sleep(0.05)
+            put("hset", "PORT|Ethernet0", "lanes", "1", "speed", "100000")
+            ends(0, *once, "--ports", "Ethernet0=xdp:eth1")
+            put("hset", "PORT|Ethernet0", "speed", "fast")
+            ends(2, *once, "--ports", "Ethernet0=xdp:eth1", says="PORT.*speed")
+        finally:
+            redis.terminate()
+
+
 def test_each_page_that_an_error_names_exists():
     pages = set()
     for file in ("commands.c", "show_cmd.c"):
@@ -120,4 +147,4 @@ def test_each_status_of_the_page_was_caused():
     rows = re.findall(r"(?m)^\| `(\S+)` \| (.*) \|$", part)
     told = {(program, int(n)) for program, text in rows
             for n in re.findall(r"(?:^|[,;] )(\d) ", text)}
-    assert len(told) == 12 and CAUSED == told
+    assert len(told) == 18 and CAUSED == told
