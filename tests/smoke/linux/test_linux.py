@@ -60,8 +60,9 @@ class Router(World):
             self.run(h, "ip", "-6", "route", "add", "default", "via", f"fd00:{i}::254", "dev", dev)
 
     def ip(self, *args):
-        """A command of `ip` in the namespace of the taps; JSON with -j."""
-        out = self.run("plane", "ip", *args).stdout
+        """A command of `ip` in the namespace of the taps; JSON with -j. A slow machine takes more
+        than a minute for the longest batch."""
+        out = self.run("plane", "ip", *args, timeout=300).stdout
         return json.loads(out) if args[0] == "-j" else out
 
     def switch(self, policy=POLICY):
