@@ -70,7 +70,9 @@ class Acts:
         scene(self.screen, number, len(ACTS), act["title"], act["picture"], act["text"])
 
     def show_busiest(self, number, result):
-        """The table that stays on the screen."""
+        """The table that stays on the screen. None of an act that was over before it was seen."""
+        if len(result.samples) < 2:
+            return
         at = busiest(result.samples)
         model_s = result.samples[at]["t"] - result.samples[0]["t"]
         text = (f"act {number} of {len(ACTS)}, its busiest moment: before {model_s * 1e3:.1f} ms "

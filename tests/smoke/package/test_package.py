@@ -233,9 +233,12 @@ def taps_work_under_the_unit():
                ">/etc/weir/router.yaml && systemctl stop weir@sw1 && systemctl start weir@router")
     want("10.0.1.254/24" in system.out("ip netns exec router ip -br addr show p1"), "the tap p1")
     system.run("ip addr add 10.0.1.1/24 dev h1")
-    system.run("python3 -c 'import socket; s = socket.create_server((\"10.0.1.1\", 5000)); "
-               "s.accept()' & ip netns exec router timeout 10 python3 -c 'import socket; "
-               "socket.create_connection((\"10.0.1.1\", 5000), 10)' && wait")
+    # The server may listen later than the first client comes.
+    listen = "s = socket.create_server((\"10.0.1.1\", 5000)); s.accept()"
+    connect = "socket.create_connection((\"10.0.1.1\", 5000), 5)"
+    system.run(f"timeout 60 python3 -c 'import socket; {listen}' & for i in 1 2 3 4 5 6 7 8; do "
+               f"ip netns exec router python3 -c 'import socket; {connect}' && break; sleep 1; "
+               "done; wait $!")
     system.run("systemctl stop weir@router && ip netns del router && rm /etc/weir/router.yaml && "
                "ip addr del 10.0.1.1/24 dev h1 && systemctl start weir@sw1")
 
