@@ -5,7 +5,6 @@
 
 #include "dataplane/admission.h"
 #include "dataplane/fate.h"
-#include "dataplane/impair.h"
 #include "dataplane/packet/edit.h"
 #include "dataplane/peer_pause.h"
 
@@ -130,19 +129,12 @@ static __attribute__((noinline, cold)) void unqueue(struct worker *w, struct por
 	}
 }
 
-// The frame found no room in its queue. False: it is not trimmed. Else it is bound for another
-// queue, and the cells of the part that was cut are free on the side of arrival.
-static __attribute__((noinline, cold)) bool trim(struct worker *w, struct port *p, struct frame *f)
+void egress_recharge(struct worker *w, struct port *p, struct frame *f, const struct frame *to)
 {
-	struct frame cut = *f;
-
-	if (!trim_cut(w, p, &cut))
-		return false;
 	held_add(p, f, 0u - f->cells);
-	held_add(p, &cut, cut.cells);
-	admission_release(w, f->in_port, f->pg, f->cells - cut.cells);
-	*f = cut;
-	return true;
+	held_add(p, to, to->cells);
+	admission_release(w, f->in_port, f->pg, f->cells - to->cells);
+	*f = *to;
 }
 
 // False: the frames of the run do not share their fate. Never of one frame.
@@ -173,7 +165,7 @@ static bool enqueue(struct worker *w, struct port *p, struct run r)
 	if (v == EGRESS_SPLIT)
 		return false;
 	if (v == EGRESS_DROP) {
-		if (trim_applies(p, f) && trim(w, p, f))
+		if (fate_finds_other_queue(w, p, f))
 			return enqueue(w, p, run_of_one(f));
 		drop(w, p, f, DROP_EGRESS_TAIL);
 		return true;
@@ -303,8 +295,7 @@ static void send_batch(struct worker *w, struct port *p, struct tx_batch *b)
 // The same of frames that have just left their queues.
 static void send_queued(struct worker *w, struct port *p, struct tx_batch *b)
 {
-	if (unlikely(p->impaired & 1u << IMPAIR_OUT))
-		b->n = impair_depart(w, p, b->frames, b->n);
+	b->n = fate_departs(w, p, b->frames, b->n);
 	send_batch(w, p, b);
 }
 
@@ -559,14 +550,14 @@ uint8_t egress_blocked(struct worker *w, struct port *p)
 	return queues_of(p->pol, p->pfc_rx.paused | p->stormed) | (uint8_t)p->tx_off | p->purging;
 }
 
-// Frames that impairment held go first, when they are due.
-static __attribute__((noinline)) void serve_impaired(struct worker *w, struct port *p)
+// Frames that a feature held back go first, when they are due.
+static __attribute__((noinline)) void serve_held_back(struct worker *w, struct port *p)
 {
 	struct tx_batch b;
 
 	if ((p->tx_off & TX_OFF_PORT) || !retry_held(w, p))
 		return;
-	b.n = impair_due(w, p, b.frames, p->tx_burst, p->ops->tx_room(p->drv));
+	b.n = fate_due(w, p, b.frames, p->tx_burst, p->ops->tx_room(p->drv));
 	send_batch(w, p, &b);
 }
 
@@ -578,8 +569,8 @@ uint64_t egress_serve(struct worker *w, struct port *p)
 	look_at_pauses(w, p);
 	if (unlikely(p->purging != 0))
 		purge(w, p);
-	if (unlikely(p->impaired & 1u << IMPAIR_OUT))
-		serve_impaired(w, p);
+	if (fate_holds_back(p))
+		serve_held_back(w, p);
 	if ((p->tx_off & TX_OFF_PORT) || (p->backlog == 0 && p->n_held == 0))
 		return pause_end(w, p);
 	if (!retry_held(w, p))

@@ -16,5 +16,8 @@ uint8_t egress_blocked(struct worker *w, struct port *p);
 // A frame that is out of its queue is dropped; or its cells are free, and it stays a queued frame.
 void egress_drop(struct worker *w, struct port *p, struct frame *f, enum drop_reason reason);
 void egress_uncharge(struct worker *w, struct port *p, struct frame *f);
+// A frame that found no room in its queue becomes *to: the same frame for another queue, with fewer
+// cells. The cells that it gives up are free on the side of arrival.
+void egress_recharge(struct worker *w, struct port *p, struct frame *f, const struct frame *to);
 // Drops all that waits for a port.
 void egress_flush(struct worker *w, struct port *p, enum drop_reason reason);

@@ -2,11 +2,12 @@
 // Counts each step of a frame. Each stage of a worker calls this once, in the order of a frame's
 // life: received, forwarded, admitted, queued, marked, sent, dropped. The numbers of port, queue
 // and group are counted here, and the features that follow frames are called: capture, flows,
-// storms, notifications. A feature that is off costs one test. A new feature that follows frames
-// adds its calls here, and the stages stay as they are.
+// storms, notifications, trimming, impairment. A feature that is off costs one test. A new feature
+// that follows frames adds its calls here, and the stages stay as they are.
 #pragma once
 
 #include "dataplane/flows.h"
+#include "dataplane/impair.h"
 #include "dataplane/notify.h"
 #include "dataplane/replica.h"
 #include "dataplane/storm.h"
@@ -15,6 +16,17 @@
 #include "dataplane/zones.h"
 
 // ---- arrival, by the owner of the port of arrival
+
+// Whether a feature stands between the driver of the port and the switch. Then fate_poll receives
+// in place of the stage, and gives ingress_receive the frames that come through.
+static inline bool fate_is_intercepted(const struct port *p)
+{
+	return unlikely(p->impaired & 1u << IMPAIR_IN);
+}
+static inline bool fate_poll(struct worker *w, struct port *p)
+{
+	return impair_poll(w, p);
+}
 
 // Whether a capture runs. What only a capture wants to know is worked out behind this.
 static inline bool fate_is_watched(const struct worker *w)
@@ -78,6 +90,13 @@ static inline void fate_taken_over(struct worker *w, const struct frame *frames,
 			flows_on_answer(w, &frames[i]);
 }
 
+// The frame found no room in its queue. True: it is for another queue of the port now. False: it is
+// dropped.
+static inline bool fate_finds_other_queue(struct worker *w, struct port *p, struct frame *f)
+{
+	return trim_applies(p, f) && trim_requeue(w, p, f);
+}
+
 static inline void fate_queued(struct worker *w, struct port *p, const struct run *r)
 {
 	unsigned no = r->frames->queue;
@@ -104,6 +123,25 @@ static inline void fate_marked(struct worker *w, struct queue *q, struct frame *
 
 // The frame leaves its queue, which keeps len bytes; only where fate_is_watched.
 void fate_leaves_watched(struct worker *w, struct port *p, const struct frame *f, uint64_t len);
+
+// n frames are out of their queues. Returns how many leave now: those in frames[]. A feature may
+// hold the others back.
+static inline uint16_t fate_departs(struct worker *w, struct port *p, struct frame *frames,
+				    uint16_t n)
+{
+	return unlikely(p->impaired & 1u << IMPAIR_OUT) ? impair_depart(w, p, frames, n) : n;
+}
+// Whether a feature may hold frames of the port back. fate_due writes those that leave now, n at
+// most and of no more than `room` bytes, and returns how many.
+static inline bool fate_holds_back(const struct port *p)
+{
+	return unlikely(p->impaired & 1u << IMPAIR_OUT);
+}
+static inline uint16_t fate_due(struct worker *w, struct port *p, struct frame *frames, uint16_t n,
+				int64_t room)
+{
+	return impair_due(w, p, frames, n, room);
+}
 
 // n frames of the port are about to end. They are not counted as queued any more: a reader of the
 // balance must not see one in both places.

@@ -5,7 +5,6 @@
 #include "dataplane/bridging.h"
 #include "dataplane/egress.h"
 #include "dataplane/fate.h"
-#include "dataplane/impair.h"
 #include "dataplane/packet/parse_template.h"
 #include "dataplane/peer_pause.h"
 #include "dataplane/punt.h"
@@ -309,8 +308,8 @@ bool ingress_poll(struct worker *w, struct port *p)
 	rx_guard_poll(w, p);
 	if (w->hold)
 		return false;
-	if (unlikely(p->impaired & 1u << IMPAIR_IN))
-		return impair_poll(w, p);
+	if (fate_is_intercepted(p))
+		return fate_poll(w, p);
 	n = p->ops->rx(p->drv, pkts, BURST);
 	if (n == 0)
 		return false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/trim.h"
 
+#include "dataplane/egress.h"
 #include "dataplane/packet/edit.h"
 #include "dataplane/replica.h"
 
@@ -14,7 +15,8 @@ static void edit_tag(const struct policy_port *pp, const struct frame *f, uint8_
 		edit_pcp(bytes, pcp);
 }
 
-bool trim_cut(struct worker *w, struct port *p, struct frame *f)
+// The accounts of the frame are not changed here.
+static bool trim_cut(struct worker *w, struct port *p, struct frame *f)
 {
 	const struct trim_params *t = &p->pol->trim;
 	struct queue_counters *c = &p->queue[f->queue].c;
@@ -43,6 +45,16 @@ bool trim_cut(struct worker *w, struct port *p, struct frame *f)
 	f->trimmed = true;
 	f->queue = t->queue;
 	f->out_cls = t->cls;
+	return true;
+}
+
+bool trim_requeue(struct worker *w, struct port *p, struct frame *f)
+{
+	struct frame cut = *f;
+
+	if (!trim_cut(w, p, &cut))
+		return false;
+	egress_recharge(w, p, f, &cut);
 	return true;
 }
 

@@ -24,9 +24,9 @@ static inline bool trim_applies(const struct port *p, const struct frame *f)
 {
 	return unlikely(p->pol->trim.queues >> f->queue & 1);
 }
-// Cuts the frame, which trim_applies to, and gives it its new queue, class and cells. Its accounts
-// are the caller's to change. False: it is not trimmed, and nothing was done.
-bool trim_cut(struct worker *w, struct port *p, struct frame *f);
+// Cuts the frame, which trim_applies to, and gives it its new queue, class and cells. False: it is
+// not trimmed, and nothing was done.
+__attribute__((cold)) bool trim_requeue(struct worker *w, struct port *p, struct frame *f);
 
 // Trimmed frames end: the driver has taken them, or one was dropped. The dropped one gets back the
 // queue and the class that it was for.
