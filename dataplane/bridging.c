@@ -103,18 +103,6 @@ static void leave(struct worker *w, struct frame *f)
 	ingress_hand_over_one(w, f);
 }
 
-// Of a frame whose payload is not stored (the lab's) there is less to copy than its length says.
-static struct rte_mbuf *copy_of(const struct worker *w, const struct rte_mbuf *m)
-{
-	struct rte_mbuf *copy = rte_pktmbuf_copy(m, w->sw->pool, 0, m->data_len);
-
-	if (copy != NULL) {
-		copy->pkt_len = m->pkt_len;
-		copy->hash.rss = FLOW_NONE;
-	}
-	return copy;
-}
-
 // One copy of a frame that was charged. The frame is edited for its port here.
 static void deliver(struct worker *w, struct port *p, struct frame *f, unsigned vid, bool tagged,
 		    const struct pkt_info *pkt)
@@ -146,7 +134,7 @@ static void replicate(struct worker *w, struct port *p, struct frame *f, const u
 		struct frame copy = *f;
 
 		ctr_inc(&p->c.replicated);
-		copy.m = copy_of(w, f->m);
+		copy.m = replica_copy(w, f->m);
 		copy.out_port = ports[i];
 		deliver(w, p, &copy, vid, tagged, pkt);
 	}

@@ -23,6 +23,7 @@ struct victim {
 	struct impair_frame f;
 	struct rte_mbuf *copy; // NULL: none was made
 	unsigned slot; // of the rule that changed it
+	bool ends_rule; // with this frame the rule has changed as many as it may
 };
 
 enum outcome { PASSES, ENDS, HELD };
@@ -140,15 +141,6 @@ static unsigned overtaken(struct impair_list *l, uint64_t flow, unsigned from)
 
 // ---- actions
 
-static struct rte_mbuf *copy_of(const struct worker *w, const struct rte_mbuf *m)
-{
-	struct rte_mbuf *copy = rte_pktmbuf_copy(m, w->sw->pool, 0, m->data_len);
-
-	if (copy != NULL)
-		copy->pkt_len = m->pkt_len;
-	return copy;
-}
-
 // The frame ends as one that was received.
 static void drop(struct worker *w, struct port *p, const struct victim *v)
 {
@@ -223,7 +215,7 @@ static enum outcome act(struct worker *w, struct port *p, struct impair *im, uns
 	switch ((enum impair_action)r->action) {
 	case IMPAIR_ACT_DROP: return ENDS;
 	case IMPAIR_ACT_DUPLICATE:
-		v->copy = has_memory(w) ? copy_of(w, v->frame.m) : NULL;
+		v->copy = has_memory(w) ? replica_copy(w, v->frame.m) : NULL;
 		*changed = v->copy != NULL;
 		return PASSES;
 	case IMPAIR_ACT_DELAY:
@@ -306,11 +298,18 @@ static enum outcome judge(struct worker *w, struct port *p, struct impair *im,
 		if (!changed)
 			continue;
 		v->slot = no;
-		if (r->count != 0 && ctr_get(&s->changed) - s->base.changed == r->count)
-			end_rule(w, p, im, no, IMPAIR_BY_COUNT);
+		v->ends_rule = r->count != 0 && ctr_get(&s->changed) - s->base.changed == r->count;
 		return out;
 	}
 	return PASSES;
+}
+
+// The frame has its outcome, and the slot counts what it holds. Control may give the slot away
+// once the rule is over.
+static void judged(struct worker *w, struct port *p, struct impair *im, const struct victim *v)
+{
+	if (v->ends_rule)
+		end_rule(w, p, im, v->slot, IMPAIR_BY_COUNT);
 }
 
 // ---- both ways
@@ -322,6 +321,7 @@ static bool read_frame(struct victim *v, unsigned max_len)
 	const uint8_t *eth = rte_pktmbuf_mtod(m, const uint8_t *);
 
 	v->copy = NULL;
+	v->ends_rule = false;
 	v->f = (struct impair_frame){.eth = eth, .pkt = &v->pkt, .stored = m->data_len,
 				     .len = m->pkt_len};
 	return m->nb_segs == 1 && m->pkt_len <= max_len && parse(eth, m->pkt_len, &v->pkt) &&
@@ -365,6 +365,7 @@ static void arrive(struct onward *o, struct impair *im, struct rte_mbuf *m)
 	out = judge(o->w, o->p, im, IMPAIR_IN, &v);
 	if (out == ENDS)
 		drop(o->w, o->p, &v);
+	judged(o->w, o->p, im, &v);
 	if (out != PASSES)
 		return;
 	go_on(o, m);
@@ -465,11 +466,13 @@ static void depart(struct worker *w, struct port *p, struct impair *im, struct l
 	out = judge(w, p, im, IMPAIR_OUT, &v);
 	if (out == ENDS)
 		egress_drop(w, p, &v.frame, DROP_IMPAIRED);
-	if (out != PASSES)
-		return;
-	o->frames[o->n++] = v.frame;
+	if (out == PASSES)
+		o->frames[o->n++] = v.frame;
 	if (v.copy != NULL)
 		send_copy(w, p, im, o, &v);
+	judged(w, p, im, &v);
+	if (out != PASSES)
+		return;
 	for (unsigned i = 0; l->n_reordered != 0 && (i = overtaken(l, flow, i)) < l->n;) {
 		struct impair_held h = take_out(l, i);
 

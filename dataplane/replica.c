@@ -24,6 +24,18 @@ void replica_remove(struct worker *w, unsigned n)
 		w->others_used[POOL_INGRESS] -= n;
 }
 
+// Of a frame whose payload is not stored (the lab's) there is less to copy than its length says.
+struct rte_mbuf *replica_copy(const struct worker *w, const struct rte_mbuf *m)
+{
+	struct rte_mbuf *copy = rte_pktmbuf_copy(m, w->sw->pool, 0, m->data_len);
+
+	if (copy != NULL) {
+		copy->pkt_len = m->pkt_len;
+		copy->hash.rss = FLOW_NONE;
+	}
+	return copy;
+}
+
 // ---- records
 
 static struct rte_mbuf *record_mbuf(const struct frame *f)

@@ -30,6 +30,8 @@ static inline bool frame_replicated(const struct frame *f)
 // n frames of the pool are taken for a frame's record and copies, or were not needed.
 void replica_add(struct worker *w, unsigned n);
 void replica_remove(struct worker *w, unsigned n);
+// A copy of a frame, of no known flow. NULL: there is no memory.
+struct rte_mbuf *replica_copy(const struct worker *w, const struct rte_mbuf *m);
 // Gives a frame that was charged a record for n copies. False: there is no memory.
 bool replica_make(struct worker *w, struct frame *f, unsigned n);
 // One of several copies has left or was dropped. The last one releases the frame's cells.

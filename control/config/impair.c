@@ -315,8 +315,8 @@ static bool range(struct parser *ps, struct impair_test *t)
 // == < and the others, and what is behind them.
 static bool comparison(struct parser *ps, struct impair_test *t)
 {
-	enum { EQ, NE, LE, GE, LT, GT, EQUALS, N_OPS };
-	static const char *const signs[N_OPS] = {"==", "!=", "<=", ">=", "<", ">", "="};
+	enum { EQ, NE, LE, GE, LT, GT, N_OPS };
+	static const char *const signs[N_OPS] = {"==", "!=", "<=", ">=", "<", ">"};
 	bool ip = t->field == IMPAIR_SRC || t->field == IMPAIR_DST;
 	const char *where;
 	unsigned op = 0;
@@ -326,11 +326,13 @@ static bool comparison(struct parser *ps, struct impair_test *t)
 	where = ps->p;
 	while (op < N_OPS && !take(ps, signs[op]))
 		op++;
+	if (op == N_OPS && *where == '=')
+		return wrong(ps, where, "write == to compare: = is no comparison") != NULL;
 	if (op == N_OPS)
 		return wrong(ps, where, "expected a comparison, ==, != or in, not %s",
 			     SHOWN(where)) != NULL;
 	t->differs = op == NE;
-	if (ip && op != EQ && op != NE && op != EQUALS)
+	if (ip && op != EQ && op != NE)
 		return wrong(ps, where, "an address is compared with == or !=") != NULL;
 	if (ip)
 		return address(ps, t);

@@ -3,7 +3,7 @@
 //
 //   match  := and { || and }            and    := not { && not }
 //   not    := ! not | ( match ) | term
-//   term   := field [% N] == value      also = != < <= > >=
+//   term   := field [% N] == value      also != < <= > >=
 //           | field [% N] in A - B
 //           | word | random P% | every N
 //

@@ -57,6 +57,12 @@ static int stop(const struct ctl *c, const char *which)
 	return CTL_DONE;
 }
 
+// Whole microseconds, not less than the time.
+static uint64_t us_of(int64_t ns)
+{
+	return ns <= 0 ? 0 : ((uint64_t)ns + 999) / 1000;
+}
+
 int cmd_impair(const struct ctl *c, int argc, char **argv)
 {
 	const char *match = c->impair.match != NULL ? c->impair.match : "", *why;
@@ -64,7 +70,7 @@ int cmd_impair(const struct ctl *c, int argc, char **argv)
 	struct impair_rule rule;
 	struct json_object *req, *data;
 	char action[256];
-	int64_t for_ns;
+	int64_t for_ns = 0;
 
 	if (argc == 1 && strcmp(argv[0], "list") == 0)
 		return cmd_show(c, 1, (char *[]){(char[]){"impairments"}, NULL});
@@ -85,7 +91,7 @@ int cmd_impair(const struct ctl *c, int argc, char **argv)
 	row_text(req, KEY(IMPAIRMENTS, action), action);
 	row_text(req, KEY(IMPAIRMENTS, way), c->impair.out ? "out" : "in");
 	if (c->impair.for_text != NULL)
-		row_text(req, "for", c->impair.for_text);
+		row_u64(req, KEY(IMPAIRMENTS, for_us), us_of(for_ns));
 	if (c->count != 0)
 		row_u64(req, KEY(IMPAIRMENTS, most), c->count);
 	if (c->impair.seed != 0)

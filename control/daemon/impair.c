@@ -8,7 +8,6 @@
 #include <json-c/json.h>
 
 #include "control/config/impair.h"
-#include "control/config/units.h"
 #include "control/daemon/json_in.h"
 #include "control/observe/fact.h"
 #include "dataplane/rng.h"
@@ -28,17 +27,15 @@ static const char *mistake(const char *key, const struct impair_mistake *why,
 static const char *read_limits(struct json_object *req, uint64_t now_ns, struct impair_rule *r)
 {
 	int64_t most = number_in(req, KEY(IMPAIRMENTS, most), 0, INT64_MAX);
-	int64_t seed = number_in(req, KEY(IMPAIRMENTS, rule_seed), 0, INT64_MAX), for_ns;
-	const char *text = text_in(req, "for"), *why;
+	int64_t seed = number_in(req, KEY(IMPAIRMENTS, rule_seed), 0, INT64_MAX);
+	int64_t for_us = number_in(req, KEY(IMPAIRMENTS, for_us), IMPAIR_FOR_S * (int64_t)SECOND_US,
+				   IMPAIR_FOR_MAX_S * (int64_t)SECOND_US);
 
-	if (text == NULL)
-		for_ns = IMPAIR_FOR_S * (int64_t)SECOND_NS;
-	else if (!unit_parse(UNIT_TIME, text, &for_ns, &why) || for_ns <= 0 ||
-		 for_ns > IMPAIR_FOR_MAX_S * (int64_t)SECOND_NS)
+	if (for_us <= 0)
 		return "for is a time up to 24 hours (86400s), as 10s";
 	if (most < 0 || seed < 0)
 		return "count and seed are whole numbers";
-	r->for_ns = (uint64_t)for_ns;
+	r->for_ns = (uint64_t)for_us * 1000;
 	r->count = (uint64_t)most;
 	r->seed = seed != 0 ? (uint64_t)seed : rng_mix(now_ns) >> (64 - SEED_BITS) | 1;
 	return NULL;

@@ -8,7 +8,9 @@
 
 #include <rte_mbuf.h>
 
+#include "control/config/impair.h"
 #include "dataplane/packet/wire.h"
+#include "dataplane/switch_impair.h"
 #include "tests/lab/router.h"
 
 enum {
@@ -595,6 +597,40 @@ static void cells_of_the_cut_are_free(void **state)
 	bench_close(b);
 }
 
+// A rule of impairment sends each frame of the port twice. The copy is no trimmed frame. The check
+// is made while trimmed frames wait: a port without such frames counts none that leave.
+static void a_copy_of_a_trimmed_frame_is_not_counted(void **state)
+{
+	struct bench_frame f = {.to = OUT, .len = BYTES};
+	struct impair_rule r = {.for_ns = 1000ull * MS, .direction = IMPAIR_OUT};
+	struct bench *b = open(&usual);
+	struct impair_mistake why;
+	uint64_t wait;
+	uint32_t id;
+
+	(void)state;
+	assert_true(impair_parse_match("every 1", &r, &why));
+	assert_true(impair_parse_action("duplicate", &r, &why));
+	congest(b, OUT);
+	assert_int_equal(switch_impair_add(b->sw, OUT, &r, &id), 0);
+	bench_control(b);
+	bench_tx(b, OUT, 6, false);
+	give(b, &f, 100);
+	bench_tx(b, OUT, 6, true);
+	bench_run(b, 6000);
+	bench_tx(b, OUT, 6, false);
+	wait = gauge_get(&queue(b, OUT, 6)->length_packets);
+	assert_in_range(wait, 10, 90);
+	assert_int_equal(waiting(b, OUT), wait);
+	check(b, OUT, 0, 100, 100 - wait, 0);
+	bench_tx(b, OUT, 6, true);
+	bench_run(b, MS);
+	check(b, OUT, 0, 100, 100, 0);
+	assert_int_equal(waiting(b, OUT), 0);
+	assert_int_equal(b->host[OUT].n_rx, 200);
+	bench_close(b);
+}
+
 // Every byte that arrived was sent, was dropped, or was cut.
 static void bytes_balance(void **state)
 {
@@ -819,6 +855,7 @@ int main(void)
 		cmocka_unit_test(trimming_goes_on_and_off),
 		cmocka_unit_test(counters_are_of_the_queue_that_was_full),
 		cmocka_unit_test(cells_of_the_cut_are_free),
+		cmocka_unit_test(a_copy_of_a_trimmed_frame_is_not_counted),
 		cmocka_unit_test(bytes_balance),
 		cmocka_unit_test(ecn_of_a_trimmed_frame_stays),
 		cmocka_unit_test(other_frames_are_dropped),

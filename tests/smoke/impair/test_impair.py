@@ -199,9 +199,12 @@ def rules_are_logged_and_end_by_themselves():
 def a_mistake_is_shown_at_its_place_and_changes_nothing():
     before = SWITCH.show("impairments")
     for words, says in (
-            (["p1", "--match", "psn%1000 = 1000", "--action", "drop"],
-             "weirctl: --match: column 12: a remainder of 1000 is at most 999\n"
-             "  psn%1000 = 1000\n             ^\n"),
+            (["p1", "--match", "psn%1000 == 1000", "--action", "drop"],
+             "weirctl: --match: column 13: a remainder of 1000 is at most 999\n"
+             "  psn%1000 == 1000\n              ^\n"),
+            (["p1", "--match", "roce.psn = 100", "--action", "drop"],
+             "weirctl: --match: column 10: write == to compare: = is no comparison\n"
+             "  roce.psn = 100\n           ^\n"),
             (["p1", "--action", "delay", "2s"], "--action: column 7: expected a time up to 1s"),
             (["p1", "--match", "nak"], "usage: weirctl impair PORT"),
             (["p1", "--action", "drop", "--for", "soon"], "--for is a time"),
