@@ -373,7 +373,8 @@ static void fdb_makes_sense(const struct subject *x)
 	bool aware = cfg_vlan_aware(x->c);
 	uint8_t mac[6];
 
-	for (const struct cfg_fdb *f = all; f < all + x->c->root.fdb.n; f++) {
+	for (unsigned i = 0; i < x->c->root.fdb.n; i++) {
+		const struct cfg_fdb *f = &all[i];
 		int port = f->port.text != NULL ? cfg_find_place(x->c, f->port.text) : -1;
 		const struct cfg_port *p =
 			port < 0 || port >= VTEP_FIRST ? NULL : x->c->ports[port].item;

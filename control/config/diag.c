@@ -238,7 +238,8 @@ void diag_finish(struct diag_sink *s, struct diags *d)
 		d->is_error[d->n] = s->entries[i].level == DIAG_ERROR;
 		d->lines[d->n++] = line_of(s, i);
 	}
-	for (const struct diag_entry *e = s->entries; e < s->entries + s->n; e++) {
+	for (unsigned i = 0; i < s->n; i++) {
+		const struct diag_entry *e = &s->entries[i];
 		bool somewhere = e->at.line != 0 && e->at.column != 0;
 
 		d->messages[d->n_messages++] = (struct diag_message){
