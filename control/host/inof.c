@@ -38,7 +38,7 @@ struct pair {
 struct host_inof {
 	struct inof_endpoint *endpoint;
 	char port_id[64];
-	bool stopping;
+	bool stopping, ended;
 	uint64_t link_look_ns, poll_ns;
 	unsigned n_subsystems;
 	struct subsystem *subsystems;
@@ -293,6 +293,7 @@ void host_inof_look(struct host *h, uint64_t now_ns)
 {
 	struct host_inof *in = h->inof;
 
+	in->ended = inof_endpoint_ended(in->endpoint); // of the look before
 	look_at_link(h, now_ns);
 	if (now_ns >= in->poll_ns)
 		in->poll_ns = inof_endpoint_poll(in->endpoint, now_ns);
@@ -304,6 +305,18 @@ void host_inof_look(struct host *h, uint64_t now_ns)
 void host_inof_stop(struct host *h)
 {
 	h->inof->stopping = true;
+}
+
+void host_inof_end(struct host *h)
+{
+	h->inof->poll_ns = 0;
+	inof_endpoint_end(h->inof->endpoint);
+	say("goodbye");
+}
+
+bool host_inof_ended(const struct host *h)
+{
+	return h->inof->ended;
 }
 
 bool host_inof_done(const struct host *h)

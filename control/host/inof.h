@@ -30,6 +30,10 @@ void host_inof_look(struct host *h, uint64_t now_ns);
 // No path begins any more.
 void host_inof_stop(struct host *h);
 
+// The host ends: it says goodbye. ended: the NIC has had a step for the goodbye.
+void host_inof_end(struct host *h);
+bool host_inof_ended(const struct host *h);
+
 // The messages of --count of all subsystems are done, or a signal came.
 bool host_inof_done(const struct host *h);
 // A target has been online.

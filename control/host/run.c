@@ -301,12 +301,10 @@ static int run_sender(struct host *h)
 	return close_all(h, rc);
 }
 
-int host_run(struct host *h)
+static int run(struct host *h)
 {
 	const struct host_args *a = h->args;
 
-	h->real_start_ns = monotonic_ns();
-	h->interval_at_ns = host_now(h) + (uint64_t)a->interval_ns;
 	if (a->inof == INOF_INITIATOR)
 		return run_initiator(h);
 	if (a->role == HOST_SEND)
@@ -322,4 +320,18 @@ int host_run(struct host *h)
 	}
 	h->end_ns = host_now(h);
 	return 0;
+}
+
+int host_run(struct host *h)
+{
+	int rc;
+
+	h->real_start_ns = monotonic_ns();
+	h->interval_at_ns = host_now(h) + (uint64_t)h->args->interval_ns;
+	rc = run(h);
+	if (h->inof != NULL) {
+		host_inof_end(h);
+		drive(h, host_now(h) + model_span_ns(scale(h), CLOSE_NS), host_inof_ended);
+	}
+	return rc;
 }

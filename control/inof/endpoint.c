@@ -19,6 +19,7 @@ struct inof_endpoint {
 	const struct inof_endpoint_ops *ops;
 	void *arg;
 	bool up, query_due;
+	bool ends, said_goodbye;
 	uint64_t register_ns; // when the next registration is due
 	unsigned n, room;
 	struct inof_path *paths; // in the order in which they are tried
@@ -221,23 +222,30 @@ void inof_endpoint_receive(struct inof_endpoint *e, const uint8_t *frame, uint32
 		e->stats.acks += n_acks;
 }
 
-static bool send_registration(struct inof_endpoint *e)
+// One TLV beside those that each LLDPDU has, or none.
+static bool send_lldp(struct inof_endpoint *e, uint64_t ttl_s, struct lldp_text tlv)
 {
 	const struct inof_endpoint_conf *c = &e->conf;
-	uint64_t ttl_s = (c->register_ns * INOF_TTL_INTERVALS + SECOND_NS - 1) / SECOND_NS;
 	struct lldp_pdu pdu = {
 		.chassis = {LLDP_CHASSIS_MAC, {c->mac, sizeof(c->mac)}},
 		.port = {LLDP_PORT_NAME,
 			 {(const uint8_t *)c->port_id, (uint16_t)strlen(c->port_id)}},
 		.ttl_s = (uint16_t)min_u64(ttl_s, UINT16_MAX),
 	};
-	uint8_t tlv[INOF_TLV_MAX], frame[LLDP_MAX_LEN];
-	uint16_t len;
+	uint8_t frame[LLDP_MAX_LEN];
 
 	memcpy(pdu.mac, c->mac, sizeof(pdu.mac));
-	len = inof_build_registration(tlv, &c->registration);
-	len = lldp_build(frame, &pdu, (struct lldp_text){tlv, len});
-	if (!e->ops->send(e->arg, frame, len))
+	return e->ops->send(e->arg, frame, lldp_build(frame, &pdu, tlv));
+}
+
+static bool send_registration(struct inof_endpoint *e)
+{
+	const struct inof_endpoint_conf *c = &e->conf;
+	uint64_t ttl_s = (c->register_ns * INOF_TTL_INTERVALS + SECOND_NS - 1) / SECOND_NS;
+	uint8_t tlv[INOF_TLV_MAX];
+	uint16_t len = inof_build_registration(tlv, &c->registration);
+
+	if (!send_lldp(e, ttl_s, (struct lldp_text){tlv, len}))
 		return false;
 	e->stats.registrations++;
 	return true;
@@ -261,8 +269,13 @@ uint64_t inof_endpoint_poll(struct inof_endpoint *e, uint64_t now_ns)
 {
 	enum { AGAIN_NS = MS_NS };
 
-	if (!e->up)
+	if (!e->up || e->said_goodbye)
 		return UINT64_MAX;
+	if (e->ends) {
+		e->said_goodbye = e->stats.registrations == 0 ||
+				  send_lldp(e, 0, (struct lldp_text){0});
+		return e->said_goodbye ? UINT64_MAX : now_ns + AGAIN_NS;
+	}
 	if (now_ns >= e->register_ns) {
 		if (!send_registration(e))
 			return now_ns + AGAIN_NS;
@@ -272,4 +285,14 @@ uint64_t inof_endpoint_poll(struct inof_endpoint *e, uint64_t now_ns)
 		return now_ns + AGAIN_NS;
 	e->query_due = false;
 	return e->register_ns;
+}
+
+void inof_endpoint_end(struct inof_endpoint *e)
+{
+	e->ends = true;
+}
+
+bool inof_endpoint_ended(const struct inof_endpoint *e)
+{
+	return e->said_goodbye || !e->up;
 }

@@ -80,5 +80,10 @@ void inof_endpoint_offer(struct inof_endpoint *e, struct ip_key ip, const struct
 void inof_endpoint_silent(struct inof_endpoint *e, struct ip_key ip);
 // Sends what is due. Returns when to call again; UINT64_MAX: after the link has changed.
 uint64_t inof_endpoint_poll(struct inof_endpoint *e, uint64_t now_ns);
+// The host ends: the next poll sends a goodbye, which is a shutdown LLDPDU (IEEE 802.1AB 9.1.2) of
+// the same chassis ID and port ID with a TTL of 0, and nothing after it. Then others learn at once
+// that the host went. ended: the goodbye was sent, or the link is down.
+void inof_endpoint_end(struct inof_endpoint *e);
+bool inof_endpoint_ended(const struct inof_endpoint *e);
 
 const struct inof_endpoint_stats *inof_endpoint_stats(const struct inof_endpoint *e);

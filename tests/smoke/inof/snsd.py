@@ -58,9 +58,18 @@ def registration(mac, port_id, ip, role, proto, port, nqn, ttl=120, subscribe=Tr
     service = (1 if ip.version == 4 else 2) | (SUBSCRIBE if subscribe else 0)
     value = OUI + bytes([SUBTYPE, 1, service, 0, 0]) + ip.packed.ljust(16, b"\0") + struct.pack(
         ">BBHHB", role, proto, 0x0101, port, len(nqn)) + nqn
+    return lldp(mac, port_id, ttl, lldp_tlv(127, value))
+
+
+def goodbye(mac, port_id):
+    """The frame of LLDP that ends what its station has announced (IEEE 802.1AB, shutdown)."""
+    return lldp(mac, port_id, 0, b"")
+
+
+def lldp(mac, port_id, ttl, more):
     return ethernet(LLDP_TO, mac, LLDP, b"".join([
         lldp_tlv(1, b"\4" + mac), lldp_tlv(2, b"\5" + port_id.encode()),
-        lldp_tlv(3, struct.pack(">H", ttl)), lldp_tlv(127, value), lldp_tlv(0, b"")]))
+        lldp_tlv(3, struct.pack(">H", ttl)), more, lldp_tlv(0, b"")]))
 
 
 def tlv(kind, value):

@@ -126,6 +126,8 @@ def each_frame_has_the_octets_of_the_description():
         got = report(host)["inof"]
         want(got["notices"] == 1 and got["acks"] == 1 and got["queries"] == 1 and
              got["begins"] == 0, f"{got}")
+        goodbye = snsd.goodbye(port.mac, "snsd_e1_00")
+        port.next("the goodbye", lambda data: data == goodbye)
 
 
 def messages_go_on_over_the_second_path_and_none_is_missing():

@@ -68,8 +68,9 @@ class Fabric(World):
     def build(self):
         super().build()
         self.switch = Switch(self, PROGRAMS, switch_name(), POLICY % switch_name())
+        self.targets = {}
         for i in (FIRST, SECOND):
-            self.host(i, "target", "--nqn", DISK)
+            self.targets[f"10.0.0.{i}"] = self.host(i, "target", "--nqn", DISK)
             eventually(lambda i=i: f"10.0.0.{i}" in self.online(), f"target {i} is online")
 
     def online(self):
@@ -145,6 +146,22 @@ def io_goes_back_to_a_target_whose_cable_was_cut():
         f.cut(int(spare[-1]))
         eventually(lambda: len(steps(host, "resume")) == 2, "messages go on at the first target")
         want([s["peer"] for s in steps(host, "resume")] == [spare, used], host.process.err())
+        host.process.stop()
+        f.end()
+
+
+def a_target_that_ends_says_goodbye_and_initiators_leave_at_once():
+    with Fabric() as f:
+        other = f.other()
+        host = f.initiator()
+        used = steps(host, "connect")[0]["peer"]
+        f.targets[used].process.stop()
+        eventually(lambda: steps(host, "resume"), "messages go on")
+        [gone] = steps(host, "disconnect")
+        want((gone["peer"], gone["reason"], gone["how"]) == (used, "aged-out", "forced"),
+             host.process.err())
+        eventually(lambda: used not in other.peers(), "the other implementation knows it, too")
+        want(used not in f.online(), f"{f.switch.show('inof', 'hosts')}")
         host.process.stop()
         f.end()
 
@@ -226,6 +243,7 @@ PROGRAMS = Programs(sys.argv[1])
 sys.exit(live.run_tests([io_stops_by_notice_and_goes_on_over_the_second_path,
                          the_commands_of_the_page_move_io_to_the_second_path,
                          io_goes_back_to_a_target_whose_cable_was_cut,
+                         a_target_that_ends_says_goodbye_and_initiators_leave_at_once,
                          a_storm_of_a_target_moves_io_and_is_its_reason,
                          a_zone_change_ends_io_by_force,
                          a_notice_without_an_ack_is_repeated_and_delays_no_other_host]))

@@ -12,7 +12,8 @@ static const uint8_t mac[6] = {0x02, 0, 0, 0, 0, 1};
 static const struct inof_nqn disk = {4, "disk"}, tape = {4, "tape"}, nameless = {0};
 
 // What the endpoint has called, as text: "+2" begins the path to 10.0.0.2, "-2 link-down" ends it,
-// "!2 ..." ends it with force, "R" is a registration, "Q" a query, "A2" one acknowledgement.
+// "!2 ..." ends it with force, "R" is a registration, "G" a goodbye, "Q" a query, "A2" one
+// acknowledgement.
 struct host {
 	struct inof_endpoint *e;
 	char log[512];
@@ -46,10 +47,10 @@ static bool send(void *arg, const uint8_t *frame, uint16_t len)
 	if (frame[12] == 0x88 && frame[13] == 0xcc) {
 		assert_int_equal(lldp_parse(frame, len, &pdu), LLDP_OK);
 		assert_int_equal(inof_find_registration(frame, len, &h->registered, &alone),
-				 INOF_FOUND);
+				 pdu.ttl_s != 0 ? INOF_FOUND : INOF_NONE);
 		assert_true(alone);
 		h->ttl_s = pdu.ttl_s;
-		note(h, "R");
+		note(h, pdu.ttl_s != 0 ? "R" : "G");
 		return true;
 	}
 	assert_true(inof_open(frame, len, &r));
@@ -145,6 +146,29 @@ static void it_registers_when_the_link_comes_up_and_at_each_interval(void **stat
 	inof_endpoint_link(h.e, true, 0);
 	inof_endpoint_poll(h.e, 0);
 	assert_int_equal(h.ttl_s, 1);
+	inof_endpoint_destroy(h.e);
+}
+
+static void it_says_goodbye_once_and_nothing_after_it(void **state)
+{
+	struct host h;
+
+	(void)state;
+	host_begin(&h, INOF_TARGET, 30 * S);
+	assert_true(inof_endpoint_ended(h.e));
+	inof_endpoint_link(h.e, true, 0);
+	inof_endpoint_poll(h.e, 0);
+	said(&h, "R,Q");
+	inof_endpoint_end(h.e);
+	h.full = true;
+	assert_true(inof_endpoint_poll(h.e, S) < 2 * S);
+	assert_false(inof_endpoint_ended(h.e));
+	h.full = false;
+	assert_int_equal(inof_endpoint_poll(h.e, 2 * S), UINT64_MAX);
+	said(&h, "G");
+	assert_true(inof_endpoint_ended(h.e));
+	assert_int_equal(inof_endpoint_poll(h.e, 60 * S), UINT64_MAX);
+	said(&h, "");
 	inof_endpoint_destroy(h.e);
 }
 
@@ -380,6 +404,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_registers_when_the_link_comes_up_and_at_each_interval),
+		cmocka_unit_test(it_says_goodbye_once_and_nothing_after_it),
 		cmocka_unit_test(a_frame_without_room_is_sent_at_the_next_poll),
 		cmocka_unit_test(only_whole_notices_for_its_own_address_are_acknowledged),
 		cmocka_unit_test(a_repeated_notice_is_acknowledged_and_changes_nothing),
