@@ -164,8 +164,10 @@ void sonic_say(struct sonic_report *r, enum sonic_level level, const char *table
 	for (unsigned i = r->n; i-- > 0;)
 		if (same_but_key(&r->messages[i], &m) && same(r->messages[i].key, key))
 			return;
-	if (r->n == MOST_MESSAGES)
+	if (r->n == MOST_MESSAGES) {
+		r->n_left_out++;
 		return;
+	}
 	r->messages = grown(r->messages, r->n, &r->room, sizeof(*r->messages));
 	r->messages[r->n++] = (struct sonic_message){
 		level, copied(&r->arena, table), copied(&r->arena, key), copied(&r->arena, field),
@@ -223,6 +225,8 @@ void sonic_report_print(const struct sonic_report *r, FILE *out)
 		if (!printed)
 			print_message(r, i, out);
 	}
+	if (r->n_left_out > 0)
+		terminal_printf(out, "and %u more messages\n", r->n_left_out);
 }
 
 // ---- JSON in

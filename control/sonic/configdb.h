@@ -63,6 +63,7 @@ struct sonic_report {
 	struct arena arena;
 	struct sonic_message *messages;
 	unsigned n, room, n_errors;
+	unsigned n_left_out; // messages beyond what the report holds: the last line counts them
 };
 
 __attribute__((format(printf, 6, 7))) void

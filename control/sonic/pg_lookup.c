@@ -91,7 +91,10 @@ static void read_line(struct pg_lookup *l, const char *name, unsigned line, cons
 			  "%s:%u: expected speed, cable, size, xon, xoff, threshold and perhaps "
 			  "xon_offset",
 			  name, line);
-	else if (given > 0 && l->n < MOST_ROWS)
+	else if (given > 0 && l->n == MOST_ROWS)
+		sonic_say(r, SONIC_ERROR, NULL, NULL, NULL, "%s: more than %u rows", name,
+			  (unsigned)MOST_ROWS);
+	else if (given > 0)
 		add_row(l, n, given);
 }
 

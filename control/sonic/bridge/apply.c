@@ -2,8 +2,8 @@
 #include "control/sonic/bridge/apply.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,30 +14,35 @@
 #include "control/config/config.h"
 #include "control/ctl/client.h"
 #include "control/daemon/json_in.h"
+#include "control/sonic/bridge/swap.h"
 
-enum { NEXT_LEN = 8 };
+enum { NEXT_LEN = 8, LINE_LEN = 4096 };
 
-static void add_line(char why[APPLY_WHY], const char *line)
+__attribute__((format(printf, 2, 3))) static void add(struct lines *why, const char *fmt, ...)
 {
-	size_t at = strlen(why);
+	char line[LINE_LEN];
+	va_list ap;
 
-	snprintf(why + at, APPLY_WHY - at, "%s%s", at > 0 ? "\n" : "", line);
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	lines_add(why, line);
 }
 
-static bool is_policy(const char *path, const char *text, char why[APPLY_WHY])
+static bool is_policy(const char *path, const char *text, struct lines *why)
 {
 	struct config *cfg = NULL;
 	struct diags said = {0};
 	bool ok = config_parse(path, text, strlen(text), &cfg, &said) == 0;
 
 	for (unsigned i = 0; !ok && i < said.n; i++)
-		add_line(why, said.lines[i]);
+		lines_add(why, said.lines[i]);
 	diags_fini(&said);
 	config_destroy(cfg);
 	return ok;
 }
 
-static bool write_file(const char *path, const char *text, char why[APPLY_WHY])
+static bool write_file(const char *path, const char *text, struct lines *why)
 {
 	FILE *f = fopen(path, "we");
 	bool ok = f != NULL && fputs(text, f) >= 0 && fflush(f) == 0 && fsync(fileno(f)) == 0;
@@ -48,7 +53,7 @@ static bool write_file(const char *path, const char *text, char why[APPLY_WHY])
 		ok = false;
 	}
 	if (!ok)
-		snprintf(why, APPLY_WHY, "%.2000s cannot be written: %s", path, strerror(code));
+		add(why, "%.2000s cannot be written: %s", path, strerror(code));
 	return ok;
 }
 
@@ -60,30 +65,33 @@ static struct json_object *reload_request_of(const char *path, bool check)
 	return req;
 }
 
-static void add_mistakes(char why[APPLY_WHY], struct json_object *data)
+static void add_mistakes(struct lines *why, struct json_object *data)
 {
 	struct json_object *lines;
 
 	if (!json_object_object_get_ex(data, "mistakes", &lines))
 		return;
 	for (size_t i = 0; i < json_object_array_length(lines); i++)
-		add_line(why, json_object_get_string(json_object_array_get_idx(lines, i)));
+		lines_add(why, json_object_get_string(json_object_array_get_idx(lines, i)));
 }
 
 // APPLY_DONE: the switch takes the file, or would.
 static enum apply_end ask_switch(struct client *c, const char *path, bool check,
-				 char why[APPLY_WHY], size_t *changes)
+				 struct lines *why, size_t *changes)
 {
 	struct json_object *data, *list;
 	enum apply_end end = APPLY_REFUSED;
+	char said[LINE_LEN] = "";
 
-	data = client_exchange_why(c, reload_request_of(path, check), why, APPLY_WHY);
-	if (data == NULL && why[0] == '\0') {
+	data = client_exchange_why(c, reload_request_of(path, check), said, sizeof(said));
+	if (data == NULL && said[0] == '\0') {
 		end = APPLY_NO_SWITCH;
-		snprintf(why, APPLY_WHY, "the switch does not answer: no answer in time");
-	} else if (data != NULL && true_in(data, check ? "possible" : "reloaded")) {
+		add(why, "the switch does not answer: no answer in time");
+	} else if (data == NULL) {
+		lines_add(why, said);
+	} else if (true_in(data, check ? "possible" : "reloaded")) {
 		end = APPLY_DONE;
-	} else if (data != NULL) {
+	} else {
 		add_mistakes(why, data);
 	}
 	*changes = end == APPLY_DONE && json_object_object_get_ex(data, "changes", &list)
@@ -103,47 +111,46 @@ static bool full_path(const char *path, char out[PATH_MAX])
 	       snprintf(out, PATH_MAX, "%s/%s", cwd, path) < PATH_MAX - NEXT_LEN;
 }
 
-// The two files change places, so that the earlier one can come back. The first time there is one.
-static bool move(const char *from, const char *to, char why[APPLY_WHY])
+// FILE.next takes the place of FILE.
+static bool swap(const char *next, const char *full, struct lines *why)
 {
-	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_EXCHANGE) == 0 || rename(from, to) == 0)
+	char said[LINE_LEN];
+
+	if (swap_files(next, full, said, sizeof(said)) == 0)
 		return true;
-	snprintf(why, APPLY_WHY, "%.1900s cannot take the place of %.1900s: %s", from, to,
-		 strerror(errno));
+	lines_add(why, said);
 	return false;
 }
 
 static enum apply_end to_switch(struct client *c, const char *next, const char *full,
-				char why[APPLY_WHY], size_t *changes)
+				struct lines *why, size_t *changes)
 {
 	enum apply_end end = ask_switch(c, next, true, why, changes);
-	char ignored[APPLY_WHY];
 
 	if (end != APPLY_DONE)
 		return end;
-	if (!move(next, full, why))
+	if (!swap(next, full, why))
 		return APPLY_FAILED;
 	end = ask_switch(c, full, false, why, changes);
 	// A switch that did not answer may have taken the file.
-	if (end == APPLY_REFUSED)
-		(void)!move(next, full, ignored);
-	else
+	if (end != APPLY_REFUSED)
 		unlink(next);
+	else if (!swap(next, full, why))
+		add(why, "%.1000s has the refused policy, and %.1000s the earlier one", full, next);
 	return end;
 }
 
 enum apply_end apply_policy(const char *name, const char *path, const char *text,
-			    char why[APPLY_WHY], size_t *changes)
+			    struct lines *why, size_t *changes)
 {
 	char full[PATH_MAX], next[PATH_MAX + NEXT_LEN];
 	enum apply_end end;
 	struct client c;
 	int err;
 
-	why[0] = '\0';
 	*changes = 0;
 	if (!full_path(path, full)) {
-		snprintf(why, APPLY_WHY, "the path %s is too long", path);
+		add(why, "the path %.1000s is too long", path);
 		return APPLY_FAILED;
 	}
 	snprintf(next, sizeof(next), "%s.next", full);
@@ -157,10 +164,9 @@ enum apply_end apply_policy(const char *name, const char *path, const char *text
 		client_close(&c);
 		return end;
 	}
-	if (!move(next, full, why))
+	if (!swap(next, full, why))
 		return APPLY_FAILED;
 	unlink(next);
-	snprintf(why, APPLY_WHY, "the switch %s does not answer: %s", name != NULL ? name : "",
-		 strerror(-err));
+	add(why, "the switch %s does not answer: %s", name != NULL ? name : "", strerror(-err));
 	return APPLY_NO_SWITCH;
 }

@@ -11,6 +11,8 @@
 
 #include <stddef.h>
 
+#include "control/sonic/bridge/lines.h"
+
 enum apply_end {
 	APPLY_DONE, // the switch runs it
 	APPLY_REFUSED,
@@ -18,9 +20,7 @@ enum apply_end {
 	APPLY_NO_SWITCH, // no switch answers; FILE has the policy unless the switch is slow
 };
 
-enum { APPLY_WHY = 4096 };
-
-// name: of the switch; NULL: only the file is written. why: for every end but APPLY_DONE, lines.
-// *changes: keys that the switch changed.
+// name: of the switch; NULL: only the file is written. why: zeroed by the caller; has lines for
+// every end but APPLY_DONE. *changes: keys that the switch changed.
 enum apply_end apply_policy(const char *name, const char *path, const char *text,
-			    char why[APPLY_WHY], size_t *changes);
+			    struct lines *why, size_t *changes);

@@ -18,6 +18,7 @@
 #include "control/sonic/bridge/args.h"
 #include "control/sonic/bridge/config.h"
 #include "control/sonic/bridge/counters.h"
+#include "control/sonic/bridge/lines.h"
 #include "control/sonic/bridge/redis.h"
 #include "control/stop.h"
 #include "drivers/system_clock.h"
@@ -32,7 +33,7 @@ enum {
 
 // One kind of trouble: said when it begins, when it changes, and when it is over.
 struct trouble {
-	char text[APPLY_WHY];
+	char text[LINES_ROOM]; // lines
 };
 
 struct bridge {
@@ -46,27 +47,38 @@ struct bridge {
 	uint64_t changed_ns, since_ns; // the last and the first change that is not applied; 0: none
 	uint64_t read_ns, write_ns, connect_ns; // due: poll of CONFIG_DB, counters, next attempt
 	unsigned retry_s, n_writes;
-	char errors[APPLY_WHY]; // of the server since the last write of the counters, as lines
+	struct lines errors; // of the server since the last write of the counters
 	uint64_t uptime_ms; // of the switch, at the last write
 
-	struct trouble redis, sw, config, server, notes_said;
+	struct trouble redis, sw, config, server;
+	char notes_said[LINES_ROOM]; // warnings and notes of the last policy, as lines
 	char state[TIME_LEN], applied_at[TIME_LEN];
 	unsigned n_applied, n_refused;
 };
 
 // ---- messages
 
+// The lines that are not among those that were said before.
+static void say_new(const char *text, const char *before)
+{
+	while (*text != '\0') {
+		size_t n = strcspn(text, "\n");
+
+		if (n > 0 && !lines_has(before, text, n))
+			fprintf(stderr, "weir-sonic: %.*s\n", (int)n, text);
+		text += n + (text[n] == '\n');
+	}
+}
+
 __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
 {
-	char text[APPLY_WHY + REDIS_TEXT], *save = NULL;
+	char text[2 * REDIS_TEXT];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	for (char *line = strtok_r(text, "\n", &save); line != NULL;
-	     line = strtok_r(NULL, "\n", &save))
-		fprintf(stderr, "weir-sonic: %s\n", line);
+	say_new(text, "");
 }
 
 // text "": it is over, which `over` says.
@@ -75,7 +87,7 @@ static void trouble_is(struct trouble *t, const char *text, const char *over)
 	if (strcmp(t->text, text) == 0)
 		return;
 	snprintf(t->text, sizeof(t->text), "%s", text);
-	say("%s", text[0] != '\0' ? text : over);
+	say_new(text[0] != '\0' ? text : over, "");
 }
 
 // A signal or the server's clock moves nothing here: real time, for people.
@@ -95,15 +107,13 @@ static const char *time_text(char out[TIME_LEN])
 static void server_refused(void *ctx, const char *key, const char *error)
 {
 	struct bridge *b = ctx;
-	size_t at = strlen(b->errors);
 	char line[2 * REDIS_TEXT];
 
 	snprintf(line, sizeof(line), "Redis refused a write to %s: %s%s", key, error,
 		 strncmp(error, "WRONGTYPE", strlen("WRONGTYPE")) == 0
 			 ? "; the key must be a hash: remove it, and the bridge writes it again"
 			 : "");
-	if (strstr(b->errors, line) == NULL)
-		snprintf(b->errors + at, sizeof(b->errors) - at, "%s%s", at > 0 ? "\n" : "", line);
+	lines_add(&b->errors, line);
 }
 
 static void redis_gone(struct bridge *b, uint64_t now_ns)
@@ -244,9 +254,9 @@ static bool notes_wait(const struct bridge *b)
 // ---- the status, WEIR|status in STATE_DB
 
 // A value of the hash is one line.
-static const char *line_of(const struct trouble *t, char out[APPLY_WHY])
+static const char *line_of(const struct trouble *t, char out[LINES_ROOM])
 {
-	snprintf(out, APPLY_WHY, "%s", t->text);
+	snprintf(out, LINES_ROOM, "%s", t->text);
 	for (char *at = out; (at = strchr(at, '\n')) != NULL;)
 		*at = at[1] == '\0' ? '\0' : ';';
 	return out;
@@ -254,7 +264,7 @@ static const char *line_of(const struct trouble *t, char out[APPLY_WHY])
 
 static void write_status(struct bridge *b)
 {
-	char applied[16], refused[16], now[TIME_LEN], lines[3][APPLY_WHY];
+	char applied[16], refused[16], now[TIME_LEN], lines[3][LINES_ROOM];
 
 	if (b->commands.c == NULL)
 		return;
@@ -288,22 +298,22 @@ static void applied(struct bridge *b, const char *policy, size_t changes)
 
 static void refuse(struct bridge *b, const char *mistakes)
 {
-	char text[APPLY_WHY];
+	struct lines l = {0};
 
-	snprintf(text, sizeof(text), "CONFIG_DB is refused, the earlier policy stays:\n%s",
-		 mistakes);
-	if (strcmp(b->config.text, text) != 0)
+	lines_add(&l, "CONFIG_DB is refused, the earlier policy stays:");
+	lines_add(&l, mistakes);
+	if (strcmp(b->config.text, l.text) != 0)
 		b->n_refused++;
-	trouble_is(&b->config, text, "");
+	trouble_is(&b->config, l.text, "");
 	state_is(b, "refused");
 }
 
 static void apply(struct bridge *b, const char *policy, uint64_t now_ns)
 {
-	char why[APPLY_WHY];
+	struct lines why = {0};
 	size_t changes;
 
-	switch (apply_policy(b->args->name, b->args->policy, policy, why, &changes)) {
+	switch (apply_policy(b->args->name, b->args->policy, policy, &why, &changes)) {
 	case APPLY_DONE:
 		trouble_is(&b->config, "", "CONFIG_DB is valid again");
 		trouble_is(&b->sw, "", "the switch answers again");
@@ -311,15 +321,15 @@ static void apply(struct bridge *b, const char *policy, uint64_t now_ns)
 		applied(b, policy, changes);
 		break;
 	case APPLY_REFUSED:
-		refuse(b, why);
+		refuse(b, why.text);
 		break;
 	case APPLY_FAILED:
-		refuse(b, why);
+		refuse(b, why.text);
 		changed(b, now_ns + SECOND_NS); // the disk may have room then
 		break;
 	case APPLY_NO_SWITCH:
 		trouble_is(&b->config, "", "CONFIG_DB is valid again");
-		trouble_is(&b->sw, why, "");
+		trouble_is(&b->sw, why.text, "");
 		state_is(b, "no-switch");
 		break; // write_counters() notices the switch
 	}
@@ -330,10 +340,20 @@ static const char *text_of(const struct configdb_text *text)
 	return text->report != NULL ? text->report : "no memory";
 }
 
+// Warnings and notes that stay from one policy to the next are said once.
+static void say_notes(struct bridge *b, const char *report)
+{
+	struct lines l = {0};
+
+	lines_add(&l, report);
+	say_new(l.text, b->notes_said);
+	snprintf(b->notes_said, sizeof(b->notes_said), "%s", l.text);
+}
+
 static void take(struct bridge *b, const struct configdb_text *text, uint64_t now_ns)
 {
 	if (b->applied == NULL || strcmp(b->applied, text->policy) != 0) {
-		trouble_is(&b->notes_said, text_of(text), "");
+		say_notes(b, text_of(text));
 		apply(b, text->policy, now_ns);
 	} else {
 		trouble_is(&b->config, "", "CONFIG_DB says again what the switch runs");
@@ -396,6 +416,8 @@ static void switch_started(struct bridge *b, struct client *c, uint64_t now_ns)
 
 	row = json_object_object_get(data, fact_lists[FACTS_VERSION].list);
 	uptime_ms = row != NULL ? count_in(row, KEY(VERSION, uptime_ms)) : 0;
+	if (row != NULL && uptime_ms < b->uptime_ms)
+		counters_switch_started(b->counters);
 	if (row != NULL && (uptime_ms < b->uptime_ms || b->sw.text[0] != '\0')) {
 		free(b->applied);
 		b->applied = NULL;
@@ -431,8 +453,8 @@ static void write_counters(struct bridge *b, uint64_t now_ns)
 	} else {
 		trouble_is(&b->sw, "", "the switch answers again");
 	}
-	trouble_is(&b->server, b->errors, "Redis takes all writes again");
-	b->errors[0] = '\0';
+	trouble_is(&b->server, b->errors.text, "Redis takes all writes again");
+	b->errors = (struct lines){0};
 	write_status(b);
 }
 
@@ -491,21 +513,22 @@ static int once(struct redis *r, const struct bridge_args *args)
 {
 	struct configdb_text text = {0};
 	bool initialized = false;
-	char why[APPLY_WHY] = "";
+	struct lines why = {0};
 	int status = EXIT_FAILURE;
 	size_t changes;
 
 	switch (configdb_read(r, args, &initialized, NULL, &text)) {
 	case READ_DONE:
-		say("%s", text_of(&text));
-		if (apply_policy(NULL, args->policy, text.policy, why, &changes) ==
+		say_new(text_of(&text), "");
+		if (apply_policy(NULL, args->policy, text.policy, &why, &changes) ==
 		    APPLY_NO_SWITCH)
 			status = EXIT_SUCCESS;
 		else
-			say("%s", why);
+			say_new(why.text, "");
 		break;
 	case READ_REFUSED:
-		say("CONFIG_DB is refused:\n%s", text_of(&text));
+		say("CONFIG_DB is refused:");
+		say_new(text_of(&text), "");
 		status = EXIT_MISUSED;
 		break;
 	case READ_LOADING:

@@ -41,8 +41,11 @@ static void mistake(struct reading *g, const char *key, const char *field, const
 	char table[NAME_SHOWN], rest[NAME_SHOWN];
 	size_t bar = strcspn(key, "|");
 
-	if (g->report.n_errors >= MAX_MISTAKES)
+	if (g->report.n_errors >= MAX_MISTAKES) {
+		g->report.n_errors++;
+		g->report.n_left_out++;
 		return;
+	}
 	snprintf(table, sizeof(table), "%.*s", (int)bar, key);
 	snprintf(rest, sizeof(rest), "%s", key[bar] == '|' ? key + bar + 1 : "");
 	sonic_say(&g->report, SONIC_ERROR, table, rest, field, "%s", text);
@@ -296,9 +299,11 @@ static bool read_db(struct reading *g, int db)
 // ---- the policy
 
 // The switch has one pool of each kind: struct counters shows SONiC's pools by them.
-static void give_pools(const struct sonic_config *c, struct counters *counters)
+static void give_pools(const struct sonic_config *c, struct counters *counters,
+		       struct sonic_report *r)
 {
 	const char *last = "";
+	bool room = true;
 
 	counters_pools_begin(counters);
 	for (unsigned i = sonic_first(c, "BUFFER_POOL", NULL);
@@ -309,10 +314,14 @@ static void give_pools(const struct sonic_config *c, struct counters *counters)
 			continue;
 		last = key;
 		if (type != NULL && strcmp(type, "egress") != 0)
-			counters_pool(counters, key, "ingress");
+			room = counters_pool(counters, key, "ingress");
 		else
-			counters_pool(counters, key, strstr(key, "lossless") != NULL
-							     ? "egress_lossless" : "egress_lossy");
+			room = counters_pool(counters, key,
+					     strstr(key, "lossless") != NULL ? "egress_lossless"
+									     : "egress_lossy");
+		if (!room)
+			sonic_say(r, SONIC_WARNING, "BUFFER_POOL", key, NULL,
+				  "has no numbers in COUNTERS_DB: there are too many pools");
 	}
 }
 
@@ -387,7 +396,7 @@ static enum read_end read_all(struct reading *g, const struct bridge_args *args,
 	sonic_sort(&g->config);
 	end = import(g, args, out);
 	if (end == READ_DONE && c != NULL)
-		give_pools(&g->config, c);
+		give_pools(&g->config, c, &g->report);
 	return end;
 }
 

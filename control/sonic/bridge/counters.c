@@ -8,9 +8,11 @@
 
 #include <json-c/json.h>
 
+#include "control/config/arena.h"
 #include "control/ctl/client.h"
 #include "control/daemon/json_in.h"
 #include "control/observe/fact.h"
+#include "control/sonic/bridge/difference.h"
 #include "control/sonic/bridge/redis.h"
 
 enum {
@@ -164,6 +166,9 @@ struct counters {
 	// mark's name (of SONiC): shown where the switch has no higher one since.
 	struct json_object *kept[N_MARKS];
 	uint8_t clear[N_MARKS]; // bits of mark_rows
+	struct json_object *difference_no; // object id -> index of differences
+	struct difference *differences;
+	size_t n_differences;
 };
 
 struct counters *counters_create(void)
@@ -175,6 +180,7 @@ struct counters *counters_create(void)
 	c->check_maps = true;
 	for (unsigned m = 0; m < N_MARKS; m++)
 		c->kept[m] = json_object_new_object();
+	c->difference_no = json_object_new_object();
 	return c;
 }
 
@@ -185,7 +191,15 @@ void counters_destroy(struct counters *c)
 	for (unsigned m = 0; m < N_MARKS; m++)
 		json_object_put(c->kept[m]);
 	json_object_put(c->ports);
+	json_object_put(c->difference_no);
+	free(c->differences);
 	free(c);
+}
+
+void counters_switch_started(struct counters *c)
+{
+	for (size_t i = 0; i < c->n_differences; i++)
+		c->differences[i] = (struct difference){0};
 }
 
 void counters_pools_begin(struct counters *c)
@@ -194,15 +208,16 @@ void counters_pools_begin(struct counters *c)
 	c->check_maps = true;
 }
 
-void counters_pool(struct counters *c, const char *sonic, const char *pool)
+bool counters_pool(struct counters *c, const char *sonic, const char *pool)
 {
 	struct pool *p = &c->pools[c->n_pools];
 
 	if (c->n_pools == MAX_POOLS)
-		return;
+		return false;
 	c->n_pools++;
 	snprintf(p->sonic, sizeof(p->sonic), "%s", sonic);
 	snprintf(p->name, sizeof(p->name), "%s", pool);
+	return true;
 }
 
 void counters_check_maps(struct counters *c)
@@ -328,10 +343,11 @@ static void answers_put(struct answers *a)
 		json_object_put(a->data[i]);
 }
 
+// The drops of a port come before those of its queues: see difference.h.
 static bool ask(struct client *sw, struct answers *a)
 {
-	static const unsigned lists[N(a->data)] = {FACTS_PORTS,	   FACTS_QUEUES, FACTS_PFC,
-						   FACTS_PGS,	   FACTS_WATCHDOG, FACTS_DROPS,
+	static const unsigned lists[N(a->data)] = {FACTS_PORTS, FACTS_DROPS,	FACTS_QUEUES,
+						   FACTS_PFC,	FACTS_PGS,	FACTS_WATCHDOG,
 						   FACTS_INTERFACES};
 
 	for (size_t i = 0; i < N(lists); i++) {
@@ -340,12 +356,12 @@ static bool ask(struct client *sw, struct answers *a)
 			return false;
 	}
 	a->ports = list_of(a->data[0], FACTS_PORTS);
-	a->queues = list_of(a->data[1], FACTS_QUEUES);
-	a->pfc = list_of(a->data[2], FACTS_PFC);
-	a->pgs = list_of(a->data[3], FACTS_PGS);
-	a->pools = list_of(a->data[3], FACTS_POOLS);
-	a->watchdog = list_of(a->data[4], FACTS_WATCHDOG);
-	a->drops = list_of(a->data[5], FACTS_DROPS);
+	a->drops = list_of(a->data[1], FACTS_DROPS);
+	a->queues = list_of(a->data[2], FACTS_QUEUES);
+	a->pfc = list_of(a->data[3], FACTS_PFC);
+	a->pgs = list_of(a->data[4], FACTS_PGS);
+	a->pools = list_of(a->data[4], FACTS_POOLS);
+	a->watchdog = list_of(a->data[5], FACTS_WATCHDOG);
 	a->interfaces = list_of(a->data[6], FACTS_INTERFACES);
 	return a->ports != NULL && a->queues != NULL && a->pgs != NULL;
 }
@@ -411,9 +427,24 @@ static bool is_own(const char *text)
 
 // ---- hashes of objects
 
+// The object's own counter: each object has one at most.
+static struct difference *difference_of(struct counters *c, const char *oid)
+{
+	struct json_object *no;
+
+	if (!json_object_object_get_ex(c->difference_no, oid, &no)) {
+		c->differences = allocated(realloc(c->differences, (c->n_differences + 1) *
+							   sizeof(*c->differences)));
+		c->differences[c->n_differences] = (struct difference){0};
+		no = json_object_new_uint64(c->n_differences++);
+		json_object_object_add(c->difference_no, oid, no);
+	}
+	return &c->differences[json_object_get_uint64(no)];
+}
+
 // Frames that were dropped before a queue took them: all drops of the port without those of its
 // queues.
-static void discards(struct hash *h, const struct answers *a, const char *port)
+static void discards(struct writer *w, const struct answers *a, const char *port, const char *oid)
 {
 	uint64_t all = 0, out = 0;
 
@@ -429,8 +460,9 @@ static void discards(struct hash *h, const struct answers *a, const char *port)
 		if (strcmp(port_of(row), port) == 0)
 			out += count_in(row, KEY(QUEUES, dropped_packets));
 	}
-	hash_u64(h, "SAI_PORT_STAT_IF_IN_DISCARDS", all > out ? all - out : 0);
-	hash_u64(h, "SAI_PORT_STAT_IF_OUT_DISCARDS", out);
+	hash_u64(&w->h, "SAI_PORT_STAT_IF_IN_DISCARDS",
+		 difference_shown(difference_of(w->c, oid), all, out));
+	hash_u64(&w->h, "SAI_PORT_STAT_IF_OUT_DISCARDS", out);
 }
 
 static void write_rates(struct writer *w, const struct answers *a, const char *port,
@@ -477,7 +509,7 @@ static void write_port(struct writer *w, const struct answers *a, struct json_ob
 	oid_of(OBJECT_PORT, port, 0, oid);
 	hash_begin(&w->h, "COUNTERS:", oid);
 	add_rows(&w->h, port_rows, N(port_rows), row, 0);
-	discards(&w->h, a, port);
+	discards(w, a, port, oid);
 	for (unsigned cls = 0; cls < N_INDEXES; cls++)
 		add_rows(&w->h, pfc_rows, N(pfc_rows),
 			 row_at(a->pfc, port, KEY(PFC, class), cls), cls);
@@ -562,9 +594,10 @@ static void write_queues(struct writer *w, const struct answers *a, bool clearin
 		add_rows(&w->h, queue_rows, N(queue_rows), row, 0);
 		// SAI counts a frame as dropped where it was trimmed, whatever became of it.
 		hash_u64(&w->h, "SAI_QUEUE_STAT_DROPPED_PACKETS",
-			 count_in(row, KEY(QUEUES, dropped_packets)) +
-				 count_in(row, KEY(QUEUES, trimmed)) -
-				 count_in(row, KEY(QUEUES, trim_dropped)));
+			 difference_shown(difference_of(w->c, oid),
+					  count_in(row, KEY(QUEUES, dropped_packets)) +
+						  count_in(row, KEY(QUEUES, trimmed)),
+					  count_in(row, KEY(QUEUES, trim_dropped))));
 		write_watchdog(w, has_class ? row_at(a->watchdog, port_of(row),
 						     KEY(WATCHDOG, class),
 						     json_object_get_uint64(cls))

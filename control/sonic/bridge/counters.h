@@ -23,13 +23,17 @@ __attribute__((warn_unused_result)) struct counters *counters_create(void); // N
 void counters_destroy(struct counters *c); // NULL is fine
 
 // The names of SONiC's pools, and the pool of the switch (a `name` of `show buffers`) that holds
-// the numbers of each.
+// the numbers of each. counters_pool() is false where there are too many: the pool has no numbers.
 void counters_pools_begin(struct counters *c);
-void counters_pool(struct counters *c, const char *sonic, const char *pool);
+bool counters_pool(struct counters *c, const char *sonic, const char *pool);
 
 // All maps are compared with the ports of the switch at the next write: after a connection to
 // Redis, and now and then.
 void counters_check_maps(struct counters *c);
+
+// The counters of the switch began at 0. As long as it runs, what is written never goes back,
+// unless an operator clears the counters.
+void counters_switch_started(struct counters *c);
 
 // From SONiC's WATERMARK_CLEAR_REQUEST: ["USER","PG_SHARED"]. The next write shows what the switch
 // has measured since.

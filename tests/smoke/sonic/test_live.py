@@ -93,6 +93,9 @@ def ports_agree(switch, redis):
                            ("IF_IN_UCAST_PKTS", "rx_packets"), ("IF_OUT_UCAST_PKTS", "tx_packets"),
                            ("IF_IN_ERRORS", "rx_missed"), ("IF_OUT_ERRORS", "tx_errors")):
             same(f"{row['name']} {field}", h[f"SAI_PORT_STAT_{field}"], row[key])
+        same(f"{row['name']} drops", int(h["SAI_PORT_STAT_IF_IN_DISCARDS"]) +
+             int(h["SAI_PORT_STAT_IF_OUT_DISCARDS"]),
+             sum(d["packets"] for d in switch.rows("drops") if d["port"] == row["name"]))
         for db, key in ((STATE, f"PORT_TABLE|{row['name']}"), (APPL, f"PORT_TABLE:{row['name']}")):
             state = redis.hash(db, key)
             want(state["oper_status"] == "up" and state["speed"] == str(SPEED_MBPS), state)
