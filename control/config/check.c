@@ -26,6 +26,22 @@ void check_report(struct diag_sink *s, enum diag_level level, const struct cfg_v
 	diag_add(s, level, v->given ? v->at : m->at, v->given ? v->path : path, "%s", text);
 }
 
+void check_port_names(const struct config *c, const bool which[POLICY_MAX_PORTS],
+		      char out[PORT_NAMES_LEN])
+{
+	unsigned n = 0;
+	size_t len = 0;
+
+	out[0] = '\0';
+	for (unsigned i = 0; i < c->n_ports; i++)
+		if (which[i] && n++ < PORTS_NAMED)
+			len += (size_t)snprintf(out + len, PORT_NAMES_LEN - len, "%s%.*s",
+						n == 1 ? "" : ", ", POLICY_NAME_LEN,
+						c->ports[i].name);
+	if (n > PORTS_NAMED)
+		snprintf(out + len, PORT_NAMES_LEN - len, " and %u more", n - PORTS_NAMED);
+}
+
 // ---- which class gives the settings of a queue or a group
 
 static bool gives_queue(const struct cfg_class *c)
@@ -656,6 +672,52 @@ static void shared_pool_absorbs_a_burst(const struct subject *x)
 		 LEAST_POOL_US);
 }
 
+// The groups of this number with the same headroom and the same need, from this port on: one
+// message for all of them.
+static void headroom_is_short(const struct subject *x, unsigned port, unsigned cls,
+			      bool said[POLICY_MAX_PORTS][N_PGS])
+{
+	const struct config_port *p = &x->c->ports[port];
+	unsigned pg = cfg_mapped(&p->profile->class_to_pg, cls);
+	const struct cfg_ingress *own = &p->item->classes[cls].ingress;
+	const struct cfg_ingress *in = own->headroom.map.given || own->headroom.fixed.given
+					       ? own : &p->profile->classes[cls].ingress;
+	uint64_t has = compile_xoff_bytes(x->c, p, pg, speed_of(x, port));
+	uint64_t needs = compile_flight_bytes(x->c, p, pg, speed_of(x, port));
+	bool which[POLICY_MAX_PORTS] = {false};
+	char names[PORT_NAMES_LEN];
+
+	if (has >= needs)
+		return;
+	for (unsigned i = port; i < x->c->n_ports; i++) {
+		const struct config_port *q = &x->c->ports[i];
+
+		which[i] = q->profile == p->profile && speed_of(x, i) != 0 &&
+			   compile_xoff_bytes(x->c, q, pg, speed_of(x, i)) == has &&
+			   compile_flight_bytes(x->c, q, pg, speed_of(x, i)) == needs;
+		said[i][pg] |= which[i];
+	}
+	check_port_names(x->c, which, names);
+	check_report(x->s, DIAG_WARNING, &in->headroom.fixed, &in->map, "headroom",
+		     "%" PRIu64 " B are less than what can be in flight after a PAUSE of %s, "
+		     "%" PRIu64 " B: frames can be lost" CURE
+		     "use auto, or %" PRIu64 " B at least; weirctl plan shows t_flight",
+		     has, names, needs, needs);
+}
+
+static void headroom_holds_the_link(const struct subject *x)
+{
+	bool said[POLICY_MAX_PORTS][N_PGS] = {{false}};
+
+	for (unsigned i = 0; i < x->c->n_ports; i++)
+		for_each_bit (cls, cfg_lossless(x->c->ports[i].profile)) {
+			unsigned pg = cfg_mapped(&x->c->ports[i].profile->class_to_pg, cls);
+
+			if (speed_of(x, i) != 0 && !said[i][pg])
+				headroom_is_short(x, i, cls, said);
+		}
+}
+
 // ---- the engine
 void check_rules(const struct rule *list, size_t n, struct subject of)
 {
@@ -733,6 +795,7 @@ void advice_add(const struct config *c, const struct port_facts *facts, const st
 		{OF_PORT, port_is_in_a_vlan},
 		{OF_POLICY, svi_has_a_port},
 		{OF_POLICY, control_plane_has_taps},
+		{OF_POLICY, headroom_holds_the_link},
 	};
 	struct diag_sink s = {.file = c->file};
 	const struct subject x = {.c = c, .s = &s, .facts = facts, .p = p};

@@ -32,19 +32,36 @@ static uint64_t port_speed(struct compiler *k, unsigned i)
 		return (uint64_t)item->speed.n;
 	if (k->facts != NULL && k->facts[i].speed_bps != 0)
 		return k->facts[i].speed_bps;
-	if (k->assumed_speed_bps != 0) {
+	k->no_speed[i] = true;
+	// Any value, if none is assumed: the other checks still run.
+	return k->assumed_speed_bps != 0 ? k->assumed_speed_bps : 1000000;
+}
+
+// One message for all ports without a speed, at the first of them.
+static void report_speeds(struct compiler *k)
+{
+	const struct cfg_port *item;
+	char names[PORT_NAMES_LEN];
+	unsigned i = 0;
+
+	while (i < k->c->n_ports && !k->no_speed[i])
+		i++;
+	if (i == k->c->n_ports)
+		return;
+	item = k->c->ports[i].item;
+	check_port_names(k->c, k->no_speed, names);
+	if (k->assumed_speed_bps != 0)
 		check_report(
 			k->s, DIAG_WARNING, &item->speed, &item->map, "speed",
 			"is that of the link: the headroom of %s is known when the device opens",
-			k->c->ports[i].name);
-		return k->assumed_speed_bps;
-	}
-	check_report(k->s, DIAG_ERROR, &item->speed, &item->map, "speed",
-		     k->facts != NULL ? "is required, because the link of %s reports none"
-				      : "is that of the link, and no device is open here" CURE
-					"give %s a speed to see its numbers",
-		     k->c->ports[i].name);
-	return 1000000; // any value: the other checks still run
+			names);
+	else
+		check_report(k->s, DIAG_ERROR, &item->speed, &item->map, "speed",
+			     k->facts != NULL
+				     ? "is required, because the link of %s reports none"
+				     : "is that of the link, and no device is open here" CURE
+				       "give %s a speed to see its numbers",
+			     names);
 }
 
 // Returns whether a frame is remarked.
@@ -684,7 +701,7 @@ int compile_policy(const struct config *c, const struct port_facts *facts,
 		   uint64_t assumed_speed_bps, struct policy **out, struct diags *d)
 {
 	struct diag_sink s = {.file = c->file};
-	struct compiler k = {c, facts, assumed_speed_bps, NULL, &s};
+	struct compiler k = {c, facts, assumed_speed_bps, NULL, &s, {false}};
 	bool ok;
 
 	k.p = calloc(1, sizeof(*k.p) + c->n_ports * sizeof(k.p->ports[0]));
@@ -693,6 +710,7 @@ int compile_policy(const struct config *c, const struct port_facts *facts,
 	compile_switch(&k);
 	for (unsigned i = 0; i < c->n_ports; i++)
 		compile_port(&k, i);
+	report_speeds(&k);
 	compile_pools(&k);
 	compile_groups_and_queues(&k);
 	compile_vlans(&k);

@@ -72,6 +72,11 @@ __attribute__((format(printf, 6, 7))) void check_report(struct diag_sink *s, enu
 							const struct cfg_map *m, const char *key,
 							const char *fmt, ...);
 
+// The names of the ports that `which` has, for a message: "Ethernet0, Ethernet4 and 30 more".
+enum { PORTS_NAMED = 8, PORT_NAMES_LEN = PORTS_NAMED * (POLICY_NAME_LEN + 2) + 32 };
+void check_port_names(const struct config *c, const bool which[POLICY_MAX_PORTS],
+		      char out[PORT_NAMES_LEN]);
+
 // Several classes may map to one group or queue. One of them gives its settings: the class that
 // has any in the file, else the lowest. -1: no class maps to it.
 int check_class_of_pg(const struct cfg_profile *p, unsigned pg);
@@ -90,6 +95,7 @@ struct compiler {
 	uint64_t assumed_speed_bps; // of a port with a speed in neither file nor link; 0: error
 	struct policy *p;
 	struct diag_sink *s;
+	bool no_speed[POLICY_MAX_PORTS]; // neither file nor link gives one
 };
 
 // config_compile with an assumed speed for ports whose link decides.

@@ -131,6 +131,22 @@ static struct config *config_new(const char *name)
 	return c;
 }
 
+// The tables of SONiC have names of capitals, and no key of a policy has one.
+static bool is_sonic(const struct node *root)
+{
+	bool any = false;
+
+	for (const struct node *n = root->kind == NODE_MAP ? root->first : NULL; n != NULL;
+	     n = n->next) {
+		const char *key = n->key->text != NULL ? n->key->text : "";
+
+		if (key[strspn(key, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] != '\0')
+			return false;
+		any = true;
+	}
+	return any;
+}
+
 // Fills c from a tree (NULL: it could not be read), finishes the sink into *d and hands c over; on
 // failure c is gone.
 static int config_read_tree(struct config *c, const struct node *root, struct diag_sink *s,
@@ -139,7 +155,11 @@ static int config_read_tree(struct config *c, const struct node *root, struct di
 	struct cfg_reader r = {&c->arena, s};
 	bool ok;
 
-	if (root != NULL) {
+	if (root != NULL && s->document == NULL && is_sonic(root)) {
+		diag_add(s, DIAG_ERROR, root->at, NULL,
+			 "is a SONiC configuration, not a policy" CURE
+			 "`weirctl import sonic %s` makes a policy of it", c->file);
+	} else if (root != NULL) {
 		schema_fill(&r, &cfg_root_schema, root, &c->root, "");
 		expand_ports(c, s);
 		svis_resolve(c, s);

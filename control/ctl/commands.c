@@ -100,9 +100,9 @@ static const struct command commands[] = {
 	 "import sonic FILE... [--ports PORT=DEVICE,...] [--pg-lookup FILE] [--partial] "
 	 "[--output FILE]",
 	 "Makes a policy of a SONiC configuration. Several files, such as config_db.json,\n"
-	 "are read as one. Prints rows without effect here, and assumptions. Refuses rows\n"
-	 "that a policy cannot say, all in one pass, exit 2; --partial leaves them out.\n"
-	 "Needs no daemon.\n",
+	 "are read as one; - is standard input. Prints rows without effect here, and\n"
+	 "assumptions. Refuses rows that a policy cannot say, all in one pass, exit 2;\n"
+	 "--partial leaves them out. Needs no daemon.\n",
 	 .page = "sonic.md"},
 	{"export", cmd_export, 2, 2, "export sonic FILE [--output FILE]",
 	 "Makes a SONiC configuration of a policy file: the tables that `import sonic`\n"

@@ -14,15 +14,28 @@
 
 static const char sonic[] = "sonic"; // the only kind of file
 
-// False with a message.
+// False with a message. "-": standard input.
 static bool read_file(const char *path, char **text, size_t *len)
 {
 	struct diags d = {0};
-	int err = config_read(path, text, len, &d);
+	int err = config_read(strcmp(path, "-") == 0 ? "/dev/stdin" : path, text, len, &d);
 
 	diags_print(&d);
 	diags_fini(&d);
 	return err == 0;
+}
+
+// A line of the file begins with a key of a policy, as no line of a SONiC configuration does.
+static bool is_policy(const char *text)
+{
+	static const char *const keys[] = {"ports:", "profiles:", "switch:"};
+
+	for (const char *line = text; line != NULL;
+	     line = strchr(line, '\n'), line += line != NULL)
+		for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+			if (strncmp(line, keys[i], strlen(keys[i])) == 0)
+				return true;
+	return false;
 }
 
 static int read_tables(struct sonic_config *c, char **paths, int n, struct sonic_report *r)
@@ -33,9 +46,16 @@ static int read_tables(struct sonic_config *c, char **paths, int n, struct sonic
 		char *text = NULL;
 		size_t len = 0;
 
-		if (!read_file(paths[i], &text, &len) ||
-		    sonic_read_json(c, paths[i], text, len, r) != 0)
+		if (!read_file(paths[i], &text, &len)) {
 			status = CTL_MISUSED;
+		} else if (is_policy(text)) {
+			sonic_say(r, SONIC_ERROR, NULL, NULL, NULL,
+				  "%s is a policy: `weirctl export sonic %s` makes a SONiC "
+				  "configuration of it", paths[i], paths[i]);
+			status = CTL_MISUSED;
+		} else if (sonic_read_json(c, paths[i], text, len, r) != 0) {
+			status = CTL_MISUSED;
+		}
 		free(text);
 	}
 	return status;

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/config/config.h"
 #include "control/config/schema.h"
 #include "control/sonic/model.h"
 
@@ -322,24 +321,6 @@ static void warn_of_port_limits(struct import *im)
 
 // ---- the whole
 
-// The policy must be one: `weirctl check` says the same.
-static void check_policy(struct import *im, const char *text, size_t len)
-{
-	struct diags d = {0};
-	struct config *cfg = NULL;
-	struct policy *p = NULL;
-
-	if (config_parse("policy", text, len, &cfg, &d) == 0 && memory_compile(cfg, &p, &d) != 0)
-		sonic_say(im->r, SONIC_ERROR, NULL, NULL, NULL,
-			  "these tables make no policy that can run:");
-	for (unsigned i = 0; i < d.n; i++)
-		if (d.is_error[i])
-			sonic_say(im->r, SONIC_ERROR, NULL, NULL, NULL, "%s", d.lines[i]);
-	policy_destroy(p);
-	config_destroy(cfg);
-	diags_fini(&d);
-}
-
 int sonic_import(struct sonic_config *c, const struct sonic_import_options *o,
 		 struct sonic_report *r, FILE *yaml)
 {
@@ -363,7 +344,7 @@ int sonic_import(struct sonic_config *c, const struct sonic_import_options *o,
 	if (r->n_errors == errors) {
 		import_yaml(&im, out);
 		fflush(out);
-		check_policy(&im, text, len);
+		import_check(&im, text, len);
 	}
 	fclose(out);
 	if (r->n_errors == errors)

@@ -9,13 +9,15 @@
 //
 // SONiC's xon counts all memory of the group, and Weir's xon the shared use alone, which begins
 // when min is full: xon - min. xon_offset is the same in both: it counts from the limit.
+#include <inttypes.h>
 #include <string.h>
 
+#include "control/config/units.h"
 #include "control/sonic/model.h"
 #include "control/sonic/pg_lookup.h"
 #include "dataplane/qos/headroom.h"
 
-enum { WORST_EXPONENT = 7, DEFAULT_CELL = 256 };
+enum { WORST_EXPONENT = 7, DEFAULT_CELL = 256, DEFAULT_CABLE_CM = 500 };
 #define KIB 1024
 
 static int64_t round_up(int64_t n, int64_t unit)
@@ -364,7 +366,7 @@ static int64_t flight_bytes(const struct import *im, const struct sonic_port *p)
 		return 0;
 	return (int64_t)headroom_xoff(&(struct headroom_in){
 		.speed_bps = (uint64_t)p->speed_bps,
-		.cable_cm = p->cable_cm < 0 ? 500 : (uint64_t)p->cable_cm,
+		.cable_cm = p->cable_cm < 0 ? DEFAULT_CABLE_CM : (uint64_t)p->cable_cm,
 		.cell_bytes = (uint32_t)cell_of(im),
 		.lossless_mtu = (uint32_t)(m->headroom.lossless_mtu > 0 ? m->headroom.lossless_mtu
 									: p->mtu),
@@ -376,6 +378,28 @@ static int64_t flight_bytes(const struct import *im, const struct sonic_port *p)
 		.small_frames_ppm =
 			(uint32_t)(m->headroom.small_ppm >= 0 ? m->headroom.small_ppm : PPM),
 	});
+}
+
+// `weirctl check` says the same of the policy.
+static void warn_of_headroom(struct import *im, const struct sonic_port *p, unsigned pg)
+{
+	const struct sonic_pg *g = &p->qos.pg[pg];
+	const char *profile = p->names.pg[pg];
+	int64_t needs = flight_bytes(im, p);
+	char speed[SONIC_TEXT_LEN], cable[SONIC_TEXT_LEN];
+
+	if (!g->lossless || g->is_auto || g->xoff >= needs)
+		return;
+	unit_print(UNIT_RATE, p->speed_bps, speed, sizeof(speed));
+	unit_print(UNIT_LENGTH, p->cable_cm < 0 ? DEFAULT_CABLE_CM : p->cable_cm, cable,
+		   sizeof(cable));
+	sonic_say(im->r, SONIC_WARNING, sonic_fields[SONIC_PROFILE_XOFF].table,
+		  profile != NULL ? profile : "pg_profile_lookup.ini",
+		  sonic_fields[SONIC_PROFILE_XOFF].field,
+		  "%" PRId64 " B are less than what can be in flight after a PAUSE at %s with %s "
+		  "of cable and mtu %" PRId64 ", %" PRId64 " B: frames can be lost; "
+		  "t_flight in `weirctl plan`",
+		  g->xoff, speed, cable, p->mtu, needs);
 }
 
 // ---- pools
@@ -455,6 +479,8 @@ void import_buffer(struct import *im)
 	m->dynamic = is_dynamic(im);
 	read_constants(im);
 	apply_constants(im);
+	for (unsigned i = 0; i < m->n_ports * N_PGS; i++)
+		warn_of_headroom(im, &m->ports[i / N_PGS], i % N_PGS);
 	refuse_other_pools(im);
 	sized = take(im, SONIC_POOL_SIZE, INGRESS_POOL, &size);
 	m->sizes_given = m->dynamic && sized;

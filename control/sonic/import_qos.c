@@ -34,17 +34,20 @@ static const char *map_of(struct import *im, enum sonic_field f, const char *por
 	return name != NULL ? name : named(im, f, SONIC_GLOBAL);
 }
 
-// Reads a map of n numbers. Numbers without a row lead to 0.
+// Reads a map of n numbers. Numbers without a row lead to 0. A map that is not there and a value
+// that is wrong were reported before, and leave the map as it is: so no other message follows.
 static void read_map(struct import *im, enum sonic_field f, const char *name, uint8_t *map,
 		     unsigned n)
 {
+	if (!sonic_has_key(&im->c, sonic_fields[f].table, name))
+		return;
 	for (unsigned i = 0; i < n; i++) {
 		char field[8];
 		int64_t to = 0;
 
 		snprintf(field, sizeof(field), "%u", i);
-		take_at(im, f, name, field, &to);
-		map[i] = (uint8_t)to;
+		if (take_at(im, f, name, field, &to) || find_row(im, f, name, field) == NULL)
+			map[i] = (uint8_t)to;
 	}
 }
 
@@ -93,7 +96,21 @@ static void read_maps(struct import *im, struct sonic_port *p)
 
 // ---- PFC
 
-static void check_lossless_class(struct import *im, const struct sonic_port *p, unsigned cls)
+// A lossless class that leads to another group is refused once, and then leads to its own: its
+// group is no unused one, and has its headroom.
+static void lead_to_own_group(struct import *im, struct sonic_port *p, unsigned cls)
+{
+	char field[8];
+
+	if (p->qos.pg_of[cls] == cls)
+		return;
+	snprintf(field, sizeof(field), "%u", cls);
+	refuse(im, SONIC_TC_PG, p->names.pg_map, field,
+	       "PFC priority %u is lossless: its TC must lead to priority group %u", cls, cls);
+	p->qos.pg_of[cls] = (uint8_t)cls;
+}
+
+static void check_lossless_class(struct import *im, struct sonic_port *p, unsigned cls)
 {
 	const struct sonic_qos *q = &p->qos;
 	const char *pfc_map = named(im, SONIC_MAP_PFC_QUEUE, p->name);
@@ -101,10 +118,7 @@ static void check_lossless_class(struct import *im, const struct sonic_port *p, 
 	int64_t queue = cls;
 
 	snprintf(field, sizeof(field), "%u", cls);
-	if (q->pg_of[cls] != cls)
-		refuse(im, SONIC_TC_PG, p->names.pg_map, field,
-		       "PFC priority %u is lossless: its TC must lead to priority group %u", cls,
-		       cls);
+	lead_to_own_group(im, p, cls);
 	for (unsigned other = 0; other < N_CLASSES; other++) {
 		bool lossy = !(q->lossless >> other & 1);
 
@@ -137,6 +151,8 @@ static void read_pfc(struct import *im, struct sonic_port *p)
 	bool far = p->cable_cm != 0;
 
 	peek(im, SONIC_PFC_ENABLE, p->name, &enabled);
+	for_each_bit (cls, far ? (unsigned)enabled : 0)
+		lead_to_own_group(im, p, cls);
 	for (unsigned pg = 0; pg < N_PGS; pg++) {
 		import_group(im, p, pg, far && (enabled >> pg & 1));
 		q->lossless |= (uint8_t)(q->pg[pg].lossless << pg);

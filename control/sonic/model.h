@@ -187,6 +187,9 @@ void import_group(struct import *im, struct sonic_port *p, unsigned pg, bool pfc
 void import_queue_buffer(struct import *im, struct sonic_port *p, unsigned queue, bool lossless);
 void import_profiles(struct import *im); // ports that are alike share one
 
+// The policy text must be a policy: `weirctl check` says the same. Else errors.
+void import_check(struct import *im, const char *text, size_t len);
+
 // ---- writing
 void import_yaml(struct import *im, FILE *out);
 // The lines for the export, with the rows that the policy does not say.

@@ -355,6 +355,22 @@ static void check_passes_ports_whose_link_decides_the_speed(void **state)
 	free(text);
 }
 
+static void ports_without_a_speed_share_a_line(void **state)
+{
+	char path[PATH_MAX], *text, *found;
+	int rc;
+
+	(void)state;
+	temporary_file(path, "policy.yaml",
+		       "ports: [{name: \"a[0-9]\", device: \"pci:0000:3b:00.[0-9]\"}]\n");
+	text = printed(NULL, path, true, &rc);
+	assert_int_equal(rc, 0);
+	found = strstr(text, "the headroom of a0, a1, a2, a3, a4, a5, a6, a7 and 2 more is known");
+	assert_non_null(found);
+	assert_null(strstr(found + 1, "is that of the link"));
+	free(text);
+}
+
 // 10 Gb/s for 12.5 ms are 15.6 MB, 1 Gb/s a tenth of that.
 static void plan_says_where_a_ring_is_too_small_for_a_stall(void **state)
 {
@@ -485,6 +501,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(plan_says_where_a_ring_is_too_small_for_a_stall),
 		cmocka_unit_test(ecn_verdict_counts_the_average_and_the_chance),
 		cmocka_unit_test(check_passes_ports_whose_link_decides_the_speed),
+		cmocka_unit_test(ports_without_a_speed_share_a_line),
 		cmocka_unit_test(memory_grows_with_cells_workers_and_flows),
 		cmocka_unit_test(a_plan_of_64_gigabytes_is_exact_and_narrow),
 	};

@@ -442,6 +442,57 @@ static void the_lookup_table_gives_groups_without_a_profile(void **state)
 	sonic_config_fini(&c);
 }
 
+// The same two numbers as `weirctl check` of the policy, and `weirctl plan`.
+static void headroom_below_the_need_of_the_link_is_warned_of(void **state)
+{
+	static const struct {
+		unsigned xoff;
+		bool warned;
+	} rows[] = {{20000, true}, {28671, true}, {28672, false}};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct sonic_import_options o = {.ports = NULL};
+		struct sonic_config c = {0};
+		struct sonic_report r = {0};
+		struct diags d = {0};
+		struct config *cfg = NULL;
+		struct policy *p = NULL;
+		char json[1024], want[64], *text;
+		bool said = false;
+
+		snprintf(json, sizeof(json),
+			 "{\"PORT\": {\"Ethernet0\": {\"speed\": \"10000\", \"mtu\": \"1500\"}, "
+			 "\"Ethernet4\": {\"speed\": \"10000\", \"mtu\": \"1500\"}}, "
+			 "\"BUFFER_POOL\": {\"ingress_lossless_pool\": {\"size\": \"9000000\", "
+			 "\"type\": \"ingress\", \"mode\": \"dynamic\", \"xoff\": \"100000\"}}, "
+			 "\"BUFFER_PROFILE\": {\"p\": {\"pool\": \"ingress_lossless_pool\", "
+			 "\"size\": \"0\", \"xoff\": \"%u\", \"dynamic_th\": \"0\"}}, "
+			 "\"BUFFER_PG\": {\"Ethernet0,Ethernet4|3\": {\"profile\": \"p\"}}}",
+			 rows[i].xoff);
+		add_text(&c, json);
+		text = imported(&c, &o, &r);
+		assert_non_null(text);
+		snprintf(want, sizeof(want), "BUFFER_PROFILE|p xoff: %u B are less", rows[i].xoff);
+		assert_int_equal(strstr(report_text(&r), want) != NULL, rows[i].warned);
+		assert_int_equal(strstr(report_text(&r), "28672 B") != NULL, rows[i].warned);
+		assert_int_equal(config_parse("t", text, strlen(text), &cfg, &d), 0);
+		assert_int_equal(memory_compile(cfg, &p, &d), 0);
+		advice_add(cfg, NULL, p, 64, &d);
+		snprintf(want, sizeof(want), "headroom: %u B are less", rows[i].xoff);
+		for (unsigned n = 0; n < d.n; n++)
+			said |= strstr(d.lines[n], want) != NULL &&
+				strstr(d.lines[n], "Ethernet0, Ethernet4, 28672 B") != NULL;
+		assert_int_equal(said, rows[i].warned);
+		policy_destroy(p);
+		config_destroy(cfg);
+		diags_fini(&d);
+		free(text);
+		sonic_report_fini(&r);
+		sonic_config_fini(&c);
+	}
+}
+
 static void a_wrong_lookup_table_is_refused(void **state)
 {
 	static const char *const texts[] = {"10000 5m 1 2 3 0\n1000x 5m 1 2 3 0\n",
@@ -865,6 +916,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_queue_has_its_scheduler_and_wred),
 		cmocka_unit_test(the_dynamic_model_computes_published_headroom),
 		cmocka_unit_test(the_lookup_table_gives_groups_without_a_profile),
+		cmocka_unit_test(headroom_below_the_need_of_the_link_is_warned_of),
 		cmocka_unit_test(a_wrong_lookup_table_is_refused),
 		cmocka_unit_test(a_change_of_the_policy_is_exported),
 		cmocka_unit_test(a_policy_overrules_what_was_kept),
