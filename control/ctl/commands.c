@@ -71,9 +71,10 @@ static const struct command commands[] = {
 	 "as they happen, until interrupted, with --why (show pfc) the cause of each\n"
 	 "pause, with --unpaired (show flows) the flows whose sender's queue pair is not\n"
 	 "known, and why, with --elephants the elephants among them. Of events\n"
-	 "--severity warning leaves out info, --since 5m older ones, and --count 20 all\n"
-	 "but the last. show interfaces --interval 5 counts for five seconds. A kind with\n"
-	 "a hyphen may be two words: show pfc status. KIND is one of\n", show_help},
+	 "--severity warning leaves out info, and --since 5m older ones. Of events and of\n"
+	 "inof log --count 20 leaves out all but the last. show interfaces --interval 5\n"
+	 "counts for five seconds. A kind with a hyphen may be two words: show pfc status.\n"
+	 "KIND is one of\n", show_help},
 	{"watch", cmd_watch, 0, 1, "watch [PORT] [--interval SECONDS] [--count N] [--plain]",
 	 "Shows workers, buffer, alarms and a line for each port live: rates per second,\n"
 	 "the port in the worst trouble first. With PORT it shows its classes. Arrows\n"
@@ -267,7 +268,7 @@ static const struct opt options[] = {
 	{"plain", 0, NULL, "watch: lines instead of a screen", AT(plain)},
 	{"count", 0, "N",
 	 "watch: updates, capture: frames before it ends, impair: frames that are changed, show "
-	 "cnps, events: the last N",
+	 "cnps, events, inof log: the last N",
 	 AT(count), take_count},
 	{"filter", 0, "EXPRESSION", "capture: as for tcpdump, in one word", AT(capture.filter)},
 	{"only", 0, "KIND", "capture: only drops, marked or pfc", AT(capture.only)},

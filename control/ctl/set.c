@@ -147,10 +147,23 @@ int cmd_flow(const struct ctl *c, int argc, char **argv)
 	return send_request(c, req);
 }
 
+// Hosts that the change has parted.
+static void print_parted(struct json_object *rows)
+{
+	enum { SHOWN = 20 };
+	size_t n = n_rows(rows);
+
+	for (size_t i = 0; i < n && i < SHOWN; i++)
+		printf("%s no longer finds %s\n", fact_text(row_at(rows, i), F_INOF_LOG_receiver),
+		       fact_text(row_at(rows, i), F_INOF_LOG_about));
+	if (n > SHOWN)
+		puts("and others: weirctl show inof log");
+}
+
 int cmd_inof(const struct ctl *c, int argc, char **argv)
 {
 	bool add = strcmp(argv[1], "add") == 0;
-	struct json_object *req, *members;
+	struct json_object *req, *members, *data;
 
 	if (strcmp(argv[0], "zone") != 0 || (!add && strcmp(argv[1], "remove") != 0) ||
 	    (add && argc < 4))
@@ -160,11 +173,17 @@ int cmd_inof(const struct ctl *c, int argc, char **argv)
 	members = list_in(req, KEY(INOF_ZONES, members));
 	for (int i = 3; i < argc; i++)
 		json_object_array_add(members, json_object_new_string(argv[i]));
-	if (send_request(c, req) != CTL_DONE)
+	data = client_request(c->name, req);
+	if (data == NULL)
 		return CTL_FAILED;
-	if (!c->json)
+	if (c->json) {
+		print_json(data);
+	} else {
 		printf("zone %s: %s; a host of any zone is not in the zone default: "
 		       "weirctl show inof zones\n", argv[2], add ? "added" : "removed");
+		print_parted(rows_of(data, FACTS_INOF_LOG));
+	}
+	json_object_put(data);
 	return CTL_DONE;
 }
 

@@ -164,12 +164,20 @@ static bool is_wanted(const struct ctl *c, struct json_object *row, const char *
 		grade(fact_text(row, F_EVENTS_severity)) >= grade(c->severity));
 }
 
+// Leaves the last `count` rows; 0: all.
+static void keep_last(struct json_object *rows, unsigned count)
+{
+	size_t n = n_rows(rows);
+
+	if (count != 0 && n > count)
+		json_object_array_del_idx(rows, 0, n - count);
+}
+
 // Leaves only the rows that the options select, the last `count` of them; 0: all.
 static void select_events(const struct ctl *c, struct json_object *data, unsigned count)
 {
 	struct json_object *rows = rows_of(data, FACTS_EVENTS), *wanted;
 	char since[WALL_LEN] = "";
-	size_t n;
 
 	if (c->since != NULL) {
 		time_t at = time(NULL) - (time_t)span_s(c->since);
@@ -183,9 +191,7 @@ static void select_events(const struct ctl *c, struct json_object *data, unsigne
 	for (size_t i = 0; i < n_rows(rows); i++)
 		if (is_wanted(c, row_at(rows, i), since))
 			json_object_array_add(wanted, json_object_get(row_at(rows, i)));
-	n = n_rows(wanted);
-	if (count != 0 && n > count)
-		json_object_array_del_idx(wanted, 0, n - count);
+	keep_last(wanted, count);
 	json_object_object_add(data, fact_lists[FACTS_EVENTS].list, wanted);
 }
 
@@ -403,6 +409,8 @@ static int show_once(const struct ctl *c, const char *what, const char *port,
 	data = request_data(c, &cl, what, port);
 	if (data != NULL && strcmp(what, "events") == 0)
 		select_events(c, data, c->count);
+	if (data != NULL && strcmp(what, fact_lists[FACTS_INOF_LOG].what) == 0)
+		keep_last(rows_of(data, FACTS_INOF_LOG), c->count);
 	if (data == NULL)
 		status = CTL_FAILED;
 	else if (c->json)

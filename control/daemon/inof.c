@@ -13,11 +13,12 @@
 #include "control/daemon/daemon.h"
 #include "control/daemon/json_in.h"
 #include "control/inof/hard_zoning.h"
+#include "control/inof/parted.h"
 #include "control/inof/registry.h"
 #include "control/observe/fact.h"
 #include "dataplane/switch_punt.h"
 
-enum { TAKEN_A_LOOP = 1024, ERR_LEN = 512 };
+enum { TAKEN_A_LOOP = 1024, ERR_LEN = 512, PAIRS = 100 };
 
 struct inof_agent {
 	struct daemon *d;
@@ -272,8 +273,50 @@ static bool is_of_policy(const struct inof_agent *a, const char *name)
 	return find_zone(zones, n, name) < n;
 }
 
+static struct json_object *rows_of_pairs(const struct inof_pair *pairs, unsigned n)
+{
+	struct json_object *rows = json_object_new_array();
+
+	for (unsigned i = 0; i < n; i++) {
+		struct json_object *row = json_object_new_object();
+		char ip[INOF_IP_TEXT];
+
+		inof_ip_print(pairs[i].initiator, ip);
+		row_text(row, KEY(INOF_LOG, receiver), ip);
+		inof_ip_print(pairs[i].target, ip);
+		row_text(row, KEY(INOF_LOG, about), ip);
+		json_object_array_add(rows, row);
+	}
+	return rows;
+}
+
+// Puts the zones of `weirctl inof zone` in force. *data: see inof_agent_zone. Without memory for
+// the two sights the list is empty.
+static int set_zones(struct inof_agent *a, const struct inof_zone *zones, unsigned n,
+		     uint64_t now_ns, struct json_object **data)
+{
+	struct inof_sight *before = inof_sight_take(a->registry), *after = NULL;
+	int err = inof_set_zones(a->registry, INOF_ZONES_RUNTIME, zones, n, now_ns);
+	struct inof_pair pairs[PAIRS];
+	unsigned n_pairs = 0;
+
+	if (before != NULL && err == 0)
+		after = inof_sight_take(a->registry);
+	if (after != NULL)
+		n_pairs = inof_parted(a->registry, before, after, pairs, PAIRS);
+	free(before);
+	free(after);
+	if (err != 0)
+		return err;
+	*data = json_object_new_object();
+	json_object_object_add(*data, fact_lists[FACTS_INOF_LOG].list,
+			       rows_of_pairs(pairs, n_pairs));
+	return 0;
+}
+
 const char *inof_agent_zone(struct inof_agent *a, bool add, const char *zone,
-			    struct json_object *members, uint64_t now_ns)
+			    struct json_object *members, uint64_t now_ns,
+			    struct json_object **data)
 {
 	struct inof_zone *copy;
 	unsigned n = a->n_zones;
@@ -297,7 +340,7 @@ const char *inof_agent_zone(struct inof_agent *a, bool add, const char *zone,
 	else
 		error = change(a, copy, &n, add, zone, members);
 	if (error == NULL)
-		err = inof_set_zones(a->registry, INOF_ZONES_RUNTIME, copy, n, now_ns);
+		err = set_zones(a, copy, n, now_ns, data);
 	if (error == NULL && err != 0)
 		error = err == -ENOSPC ? "there are 1000 zones already" : "out of memory";
 	if (error != NULL) {

@@ -32,9 +32,11 @@ struct inof_registry *inof_agent_registry(const struct inof_agent *a);
 
 // Adds members to a zone of the running switch, or makes it; removes members, or without members
 // the zone. members: a list of texts. NULL, or the sentence of the error, which lives until the
-// next call.
+// next call. *data: the first pairs of hosts that no longer find each other, as rows of `show inof
+// log`: the initiator is the receiver, and the notice is about the target.
 const char *inof_agent_zone(struct inof_agent *a, bool add, const char *zone,
-			    struct json_object *members, uint64_t now_ns);
+			    struct json_object *members, uint64_t now_ns,
+			    struct json_object **data);
 // The zones that weir-inof has from a reflector, in place of those before: {"step": "begin"}, then
 // {"step": "add", "zone", "members"} as often as there are zones, or parts of a long one, then
 // {"step": "apply"}. Before that nothing changes, nor if a step is refused. Returns as

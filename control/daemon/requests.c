@@ -388,7 +388,7 @@ static const char *on_inof_zone(struct requests *r, struct request *q, bool add)
 
 	json_object_object_get_ex(q->json, KEY(INOF_ZONES, members), &members);
 	return inof_agent_zone(r->d->inof, add, text_in(q->json, KEY(INOF_ZONES, zone)), members,
-			       r->now_ns);
+			       r->now_ns, &q->data);
 }
 
 static const char *on_inof_zone_add(struct requests *r, struct request *q)

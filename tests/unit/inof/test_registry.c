@@ -4,7 +4,9 @@
 
 #include <errno.h>
 #include <malloc.h>
+#include <stdlib.h>
 
+#include "control/inof/parted.h"
 #include "dataplane/rng.h"
 
 static unsigned n_registered(void)
@@ -247,6 +249,31 @@ static void a_zone_takes_its_hosts_out_of_the_default_zone_by_reason_4(void **st
 	world_run(&w, w.now_ns);
 	expect(&h[2], &h[0], true, INOF_ZONE_CHANGE);
 	assert_int_equal(h[1].n, 1);
+}
+
+static void pairs_that_a_zone_parts_are_named_once(void **state)
+{
+	const char *const members[] = {"10.0.0.1", "10.0.0.2", NULL};
+	struct inof_sight *before, *after;
+	struct inof_pair pairs[4];
+
+	(void)state;
+	h[0].service.role = h[2].service.role = INOF_BOTH;
+	register_all();
+	before = inof_sight_take(w.r);
+	world_zone(&w, "db", members);
+	after = inof_sight_take(w.r);
+	assert_int_equal(inof_parted(w.r, before, before, pairs, 4), 0);
+	// The second host has lost the third one as well, but finds the first one in both zones.
+	assert_int_equal(inof_parted(w.r, before, after, pairs, 4), 2);
+	assert_true(ip_key_same(pairs[0].initiator, h[0].ip));
+	assert_true(ip_key_same(pairs[0].target, h[2].ip));
+	assert_true(ip_key_same(pairs[1].initiator, h[1].ip));
+	assert_true(ip_key_same(pairs[1].target, h[2].ip));
+	assert_int_equal(inof_parted(w.r, before, after, pairs, 1), 1);
+	assert_int_equal(inof_parted(w.r, after, before, pairs, 4), 0);
+	free(before);
+	free(after);
 }
 
 static void a_host_of_two_zones_is_told_of_both(void **state)
@@ -842,6 +869,7 @@ int main(void)
 		TEST(a_host_that_wants_no_notices_with_its_new_service_gets_none),
 		TEST(one_netdev_registers_several_addresses),
 		TEST(a_zone_takes_its_hosts_out_of_the_default_zone_by_reason_4),
+		TEST(pairs_that_a_zone_parts_are_named_once),
 		TEST(a_host_of_two_zones_is_told_of_both),
 		TEST(zones_beyond_a_thousand_are_refused_and_nothing_changes),
 		TEST(a_port_that_takes_part_no_more_loses_its_hosts),
