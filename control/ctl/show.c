@@ -847,7 +847,7 @@ static const struct kind {
 	{FACTS_INOF_ZONES, "zones of iNOF, their members and hosts", NULL,
 	 {{FACTS_INOF_ZONES, "no zone: the policy has no `inof`"}}, 1},
 	{FACTS_INOF_LOG,
-	 "notices of iNOF: who was told, when, why, and who acknowledged (the last 1,000)", NULL,
+	 "notices of iNOF: to whom, about whom, why, and when acknowledged (the last 1,000)", NULL,
 	 {{FACTS_INOF_LOG, "no notice was sent: do two hosts share a zone?"}}, 1},
 	{FACTS_INOF_PORTS, "registrations, notices and acknowledgements of iNOF by port", NULL,
 	 {{FACTS_INOF_PORTS, "no port has a host yet, or the policy has no `inof`",

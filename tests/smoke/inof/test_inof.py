@@ -240,7 +240,7 @@ def the_commands_of_the_page_work():
         want(re.search(r"(?m)^ *HOST +PORT +ROLE +STATE +REASON +SINCE", said[0]), said[0])
         want(re.search(r"(?m)^10.0.0.1 +p1 +target +online +none ", said[0]), said[0])
         want(re.search(r"(?m)^default +switch ", said[1]), said[1])
-        want(re.search(r"(?m)^ *AGO +TOLD +PORT +HOST +STATE +REASON", said[2]), said[2])
+        want(re.search(r"(?m)^ *AGO +RECEIVER +PORT +ABOUT +STATE +REASON", said[2]), said[2])
         want(re.search(r"(?m)^ *PORT +REGISTERED +NOTICES", said[3]), said[3])
         want(switch.stop() == 0, switch.said())
 
