@@ -590,12 +590,10 @@ static void fill_nodes(struct sc_builder *b)
 
 // ---- `routes:` of a switch, and of a reload: ways to hosts in place of those that are derived
 
-enum { NAME_LEN = 63 };
-
 static const struct cfg_row route_rows[] = {
-	{FIELD(CFG_TEXT, sc_route_keys, to), .required = true, .max = NAME_LEN,
+	{FIELD(CFG_TEXT, sc_route_keys, to), .required = true, .max = SC_MAX_TEXT,
 	 .help = "hosts: a name, a range h[1-8], or a pattern"},
-	{FIELD(CFG_WORDS, sc_route_keys, via), .required = true, .max = NAME_LEN,
+	{FIELD(CFG_WORDS, sc_route_keys, via), .required = true, .max = SC_MAX_TEXT,
 	 .help = "ports of the switch, [p1, p2]; flows spread over several"},
 };
 SCHEMA(sc_route_schema, route_rows, sc_route_keys);

@@ -13,6 +13,7 @@ enum { SC_NAME_LEN = 12, SC_DEFAULT_CABLE_CM = 500 };
 		.cable_cm = SC_DEFAULT_CABLE_CM, .delay_ns = -1                                    \
 	}
 enum { SC_MAX_CABLE_CM = 10000000, SC_MAX_DELAY_NS = 505000 };
+enum { SC_MAX_TEXT = 63, SC_MAX_PATH = 255, SC_MAX_ITEMS = 4096 }; // of values; of lists
 enum { SC_MAX_ENTRIES = 8192 }; // of the maps `switches` and `hosts`
 enum { FORWARD_AUTO, FORWARD_BRIDGE, FORWARD_ROUTE, FORWARD_TUNNEL }; // words of `forwarding`
 
@@ -104,7 +105,7 @@ struct sc_keys {
 
 extern const struct cfg_schema sc_root_schema; // scenario.c
 extern const struct cfg_schema sc_switch_schema, sc_host_schema;
-extern const struct cfg_schema sc_fault_schema;
+extern const struct cfg_schema sc_fault_schema; // scenario_faults.c
 extern const struct cfg_schema sc_topology_schema, sc_route_schema; // scenario_build.c
 
 // ---- the scenario that grows
@@ -131,6 +132,9 @@ uint32_t sc_read_routes(struct sc_builder *b, uint32_t sw, const struct cfg_list
 bool sc_parse_end(struct sc_builder *b, const struct sc_text *v, struct sc_end *out);
 // The nearest name as "did you mean X?", or those there are.
 const char *sc_known_switches(const struct scenario *sc, struct arena *a, const char *text);
+
+// scenario_faults.c: the faults, when hosts, links and flows are known.
+void sc_build_faults(struct sc_builder *b);
 
 // impair.c: the rule of a fault, with known times.
 void sc_build_impair(struct sc_builder *b, const struct sc_impair_keys *k, struct sc_fault *f);
