@@ -88,7 +88,7 @@ struct sc_link {
 	const struct node *profile; // of its switch ports, `profile: X`; NULL: the policy's
 };
 
-// Faults: key of the file, its target, the schema of its keys (scenario.c), help text.
+// Faults: key of the file, its target, the schema of its keys (scenario_faults.c), help text.
 #define SC_FAULTS(X)                                                                               \
 	X(PAUSE_STORM, pause_storm, HOST, storm, "host: its NIC sends PAUSE without need")         \
 	X(LINK_DOWN, link_down, LINK, lasting, "link: it is cut")                                  \
