@@ -24,7 +24,8 @@ PORTS = 3
 RX_RING = 2048
 BURST = 64 # of the loop of the switch; with the receive ring it is the skid
 POLICY = """\
-switch: {name: %(name)s, buffer: {size: %(size)s, cell: %(cell)s}, stall: {pause_after: off}}
+switch:
+  {name: %(name)s, buffer: {size: %(size)s, cell: %(cell)s%(pool)s}, stall: {pause_after: off}}
 ports:
   - {name: "p[1-3]", device: "xdp:sw[1-3]", speed: 1G, mtu: 1500, cable: 5m, profile: x}
 profiles:
@@ -33,12 +34,21 @@ profiles:
       0: {schedule: {dwrr: 25}, egress: {min: 0, alpha: 1}}
       3: {lossless: true, schedule: {dwrr: 75}, ingress: %(ingress)s, wred: %(wred)s}
 """
-DYNAMIC = {"size": "400KB", "cell": "256B", "watchdog": "",
+DYNAMIC = {"size": "400KB", "cell": "256B", "pool": "", "watchdog": "",
            "ingress": "{min: 8KB, alpha: 1, xon_offset: 8KB, headroom: 20KB}",
            "wred": "{ecn: on, kmin: 25600B, kmax: 25600B, pmax: 100%}"}
-STATIC = {"size": "300KB", "cell": "144B", "watchdog": "",
+STATIC = {"size": "300KB", "cell": "144B", "pool": "", "watchdog": "",
           "ingress": "{min: 0, static: 40KB, xon: 10KB, headroom: 12KB}",
           "wred": "{ecn: on, kmin: 14400B, kmax: 14400B, pmax: 100%}"}
+# A small alpha in cells of 96 bytes, and no min.
+SMALL = {"size": "600KB", "cell": "96B", "pool": "", "watchdog": "",
+         "ingress": "{min: 0, alpha: 1/8, xon_offset: 2304B, headroom: 9KB}",
+         "wred": "{ecn: on, kmin: 9600B, kmax: 9600B, pmax: 100%}"}
+# A headroom pool that the groups of three ports share.
+POOLED = {"size": "700KB", "cell": "384B", "pool": ", headroom_pool: 70KB", "watchdog": "",
+          "ingress": "{min: 1KB, alpha: 4, xon_offset: 10KB, headroom: 60KB}",
+          "wred": "{ecn: on, kmin: 38400B, kmax: 38400B, pmax: 100%}"}
+ALL = (DYNAMIC, STATIC, SMALL, POOLED)
 DETECT_MS, RESTORE_MS = 200, 250
 STORMY = {**DYNAMIC, "watchdog": "    watchdog: {mode: progress, action: drop, "
           f"detect: {DETECT_MS}ms, restore: {RESTORE_MS}ms, limit: {{count: 0}}}}\n"}
@@ -110,11 +120,12 @@ def exactly(report, name, expected):
          f"{name}: {v} is not {expected}\n{report}")
 
 
-def thresholds(policy, **more):
+def thresholds(policy, by_command=False):
+    """The egress is held by PAUSE of the probe, or by a command."""
     with Bench() as bench, Device(bench, policy) as device:
         g = device.group()
-        report = bench.probe("--min", str(g["min_bytes"]), "cell", "xoff", "shared", "xon",
-                             "headroom", third=True, **more)
+        report = bench.probe("--min", str(g["min_bytes"]), *device.holds() * by_command, "cell",
+                             "xoff", "shared", "xon", "headroom", third=True)
         exactly(report, "cell_bytes", device.cell)
         exactly(report, "xoff_bytes", g["xoff_alone_bytes"])
         exactly(report, "xon_bytes", g["xon_alone_bytes"])
@@ -131,11 +142,17 @@ def static_thresholds_are_those_of_the_plan():
     thresholds(STATIC)
 
 
-def a_held_port_shows_the_limit_of_a_lossy_queue_and_shares():
+def thresholds_of_a_small_alpha_are_those_of_the_plan():
+    thresholds(SMALL, by_command=True)
+
+
+def thresholds_beside_a_headroom_pool_are_those_of_the_plan():
+    thresholds(POOLED, by_command=True)
+
+
+def a_held_port_shows_shares():
     with Bench() as bench, Device(bench, DYNAMIC) as device:
         hold = [*device.holds(), "--cell", str(device.cell)]
-        report = bench.probe("--class", "0", *hold, "limit")
-        exactly(report, "limit_bytes", device.queue(0)["limit_alone_bytes"])
         report = bench.probe(*hold, "--classes", "0,3", "xoff", "dwrr")
         exactly(report, "xoff_bytes", device.group()["xoff_alone_bytes"])
         for name, share in (("share_0", 250000), ("share_3", 750000)):
@@ -143,12 +160,16 @@ def a_held_port_shows_the_limit_of_a_lossy_queue_and_shares():
             want(v["low"] <= share <= v["high"], f"{name}: {v}")
 
 
-def a_step_of_the_marking_curve_is_found_to_the_cell():
-    with Bench() as bench, Device(bench, STATIC) as device:
-        report = bench.probe("--cell", str(device.cell), "--passes", "5", "ecn")
-        q = device.queue(3)
-        for name in ("kmin_bytes", "kmax_bytes"):
-            want(report["values"][name]["value"] == q[name], f"{name}: {report}")
+def limits_and_steps_of_the_marking_curve_are_found_to_the_cell():
+    for policy in ALL:
+        with Bench() as bench, Device(bench, policy) as device:
+            hold = [*device.holds(), "--cell", str(device.cell)]
+            report = bench.probe(*hold, "--passes", "5", "ecn")
+            q = device.queue(3)
+            for name in ("kmin_bytes", "kmax_bytes"):
+                want(report["values"][name]["value"] == q[name], f"{name} {q[name]}: {report}")
+            report = bench.probe("--class", "0", *hold, "limit")
+            exactly(report, "limit_bytes", device.queue(0)["limit_alone_bytes"])
 
 
 def times_lie_within_their_bounds():
@@ -215,8 +236,10 @@ if __name__ == "__main__":
     sys.exit(live.run_tests([
         thresholds_that_follow_the_pool_are_those_of_the_plan,
         static_thresholds_are_those_of_the_plan,
-        a_held_port_shows_the_limit_of_a_lossy_queue_and_shares,
-        a_step_of_the_marking_curve_is_found_to_the_cell,
+        thresholds_of_a_small_alpha_are_those_of_the_plan,
+        thresholds_beside_a_headroom_pool_are_those_of_the_plan,
+        a_held_port_shows_shares,
+        limits_and_steps_of_the_marking_curve_are_found_to_the_cell,
         times_lie_within_their_bounds,
         a_linux_bridge_does_not_answer_pfc,
         open_vswitch_does_not_answer_pfc,
