@@ -8,6 +8,7 @@
 #include "control/config/compile.h"
 #include "control/config/units.h"
 #include "control/sonic/export_impl.h"
+#include "drivers/device.h"
 
 enum { FIRST_ROOM = 64 };
 
@@ -147,7 +148,10 @@ void export_objects(struct export *e)
 static void export_port(struct export *e, const struct config_port *p)
 {
 	const struct cfg_port *item = p->item;
-	bool absent = mark_of(e, p->name, MARK_MTU) != NULL;
+	const char *absent = mark_of(e, p->name, MARK_MTU);
+	int64_t assumed = absent == NULL			   ? -1
+			  : strcmp(absent, MARK_MTU_XDP) == 0 ? LIVE_XDP_MTU_MAX
+							      : SONIC_DEFAULT_MTU;
 
 	if (strncmp(p->name, "Ethernet", strlen("Ethernet")) != 0)
 		sonic_say(e->r, SONIC_NOTE, sonic_fields[SONIC_PORT_SPEED].table, p->name, NULL,
@@ -155,9 +159,9 @@ static void export_port(struct export *e, const struct config_port *p)
 
 	if (item->speed.n != 0)
 		put(e, SONIC_PORT_SPEED, p->name, item->speed.n);
-	if (!(absent && item->mtu.n == SONIC_DEFAULT_MTU))
+	if (item->mtu.n != assumed)
 		put(e, SONIC_PORT_MTU, p->name, item->mtu.n);
-	if (!absent && e->hand_written)
+	if (absent == NULL && e->hand_written)
 		put_text(e, SONIC_PORT_ADMIN, p->name, "up");
 	if (item->cable.given)
 		sonic_set(e->out, sonic_fields[SONIC_CABLE].table, DEFAULT_NAME, p->name,

@@ -26,7 +26,7 @@ from redis_rig import (APPL, CONFIG, COUNTERS, STATE, Bridge, LiveSwitch, Redis,
 from weir.programs import find  # noqa: E402
 
 SKIPPED, SPEED_MBPS, TRIES, SLOW_S = 77, 40, 4, 5
-HOST = ["--speed", f"{SPEED_MBPS}M", "--rx-ring", "4096", "--dscp", "3,4"]
+HOST = ["--speed", f"{SPEED_MBPS}M", "--rx-ring", "4096"]
 # Each is a line for redis-cli, and what the policy that runs then has.
 CHANGES = [
     ('HSET "WRED_PROFILE|AZURE_LOSSLESS" green_min_threshold 20000 green_max_threshold 90000',
@@ -196,13 +196,15 @@ def storms_are_shown(switch, redis):
         same(field, h[f"PFC_WD_QUEUE_STATS_{field}"], row[fact])
 
 
-def traffic(switch, seconds):
-    """Two senders and a receiver in the lossless classes."""
-    receiver = switch.hosts[2].endpoint("--listen", *HOST, "--class", "3,4")
+def traffic(switch, seconds, classes="3,4"):
+    """Two senders and a receiver, in the lossless classes unless others are given, whose numbers
+    are their DSCPs, too."""
+    words = [*HOST, "--class", classes, "--dscp", classes]
+    receiver = switch.hosts[2].endpoint("--listen", *words)
     receiver.wait_line("ready")
-    senders = [h.endpoint("--to", "10.0.0.3", "--class", "3,4", "--time", f"{seconds + 1}s",
+    senders = [h.endpoint("--to", "10.0.0.3", "--time", f"{seconds + 1}s",
                           "--rto", "10s", "--drain", "30s", "--qps", "4", "--depth", "4",
-                          "--size", "65536", *HOST)
+                          "--size", "65536", *words)
                for h in switch.hosts[:2]]
     return receiver, senders
 

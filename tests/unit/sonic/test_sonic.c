@@ -714,8 +714,13 @@ static void an_mtu_above_that_of_the_device_is_warned_of(void **state)
 	text = imported(&c, &o, &r);
 	assert_non_null(text);
 	assert_has(report_text(&r),
-		   "warning: PORT|Ethernet0, Ethernet4 mtu: is above 3554, the most that an xdp: "
+		   "warning: PORT|Ethernet0 mtu: is above 3554, the most that an xdp: "
 		   "device carries: give the peers and this port mtu 3554, or a pci: device\n");
+	assert_has(text, "\"xdp:a\", mtu: 3555");
+	// The port runs, and the export writes no mtu, as the tables have none.
+	assert_has(report_text(&r), "warning: PORT|Ethernet4 mtu: is not given, and so 9100 on a");
+	assert_has(text, "\"xdp:b\", mtu: 3554");
+	same_tables(&c, text);
 	free(text);
 	sonic_report_fini(&r);
 	sonic_config_fini(&c);
