@@ -467,10 +467,13 @@ int cmd_show(const struct ctl *c, int argc, char **argv)
 	char two[KIND_LEN], kinds[SHOW_KINDS_LEN];
 	const struct sonic_show *sonic;
 	int at, status = CTL_DONE;
-	const char *what;
+	const char *what, *theirs;
 
 	if (argc == 0)
 		return misused("show what? One of: %s", show_kinds(kinds));
+	what = sonic_elsewhere(argc, argv, &theirs);
+	if (what != NULL)
+		return misused("SONiC's show %s is weirctl %s", theirs, what);
 	what = kind_in(argc, argv, two, &at, &sonic);
 	if (!show_exists(what))
 		return cannot_show(what);

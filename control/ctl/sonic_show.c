@@ -193,6 +193,36 @@ const struct sonic_show *sonic_find(int argc, char **argv, int *n_words)
 	return found;
 }
 
+// Commands of SONiC without a table here, and what shows the same. docs/coming-from-sonic.md has
+// them, too.
+static const struct {
+	const char *theirs, *ours;
+} elsewhere[] = {
+	{"interfaces status", "show ports"},
+	{"pfc priority", "show pfc status"},
+	{"queue watermark multicast", "show queue watermark unicast"},
+	{"dropcounters counts", "show drops --explain"},
+	{"buffer configuration", "show buffers config"},
+	{"arp", "show neighbours"},
+	{"ip route", "show routes"},
+	{"vlan brief", "show vlan"},
+	{"lldp neighbors", "show lldp"},
+};
+
+const char *sonic_elsewhere(int argc, char **argv, const char **theirs)
+{
+	for (size_t i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++) {
+		const char *at = *theirs = elsewhere[i].theirs;
+		int n = 0;
+
+		while (n < argc && is_word(&at, argv[n]))
+			n++;
+		if (*at == '\0')
+			return elsewhere[i].ours;
+	}
+	return NULL;
+}
+
 const struct sonic_show *sonic_of_kind(const char *what)
 {
 	for (const struct sonic_show *s = shows; s < shows + N_SHOWS; s++)

@@ -221,6 +221,10 @@ def t_style_and_words(_):
     for args, text in ((["fdb", "--style", "sonic"], "no table of this for show fdb"),
                        (["pfc", "--style", "cisco"], "--style is weir or sonic, not \"cisco\""),
                        (["queue", "watermark"], "cannot show \"queue\""),
+                       (["interfaces", "status"], "show interfaces status is weirctl show ports"),
+                       (["pfc", "priority"], "is weirctl show pfc status"),
+                       (["queue", "watermark", "multicast"], "show queue watermark unicast"),
+                       (["arp"], "is weirctl show neighbours"),
                        (["pfc", "counters", "p1", "p2"], "takes one port at most")):
         r = ctl("show", *args, check=False)
         want(r.returncode == 2 and text in r.stderr, f"{args}: {r.stderr}")
