@@ -23,7 +23,7 @@ PASSED = {"OK", "EXPECTEDFAIL"}
 TELL_EVERY_S = 10
 SLOWEST, TAIL = 10, 60  # lines that are shown: slow tests, output of one that failed
 SHOWN_OF_A_BUILD = 60
-AGAIN = 3  # live tests that may fail and are run again; more is no disturbance
+AGAIN = 6  # live tests that may fail and are run again; more is no disturbance
 LOWEST = ["nice", "-n", "19"]
 
 SANITIZERS = {

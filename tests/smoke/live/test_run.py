@@ -87,7 +87,7 @@ def all_acts_hold_and_nothing_is_left_behind():
     with tempfile.TemporaryDirectory() as tmp:
         out, logs = os.path.join(tmp, "out.json"), os.path.join(tmp, "logs")
         began = time.monotonic()
-        done = subprocess.run(command("--seconds", "3", "--json", out, "--keep-logs", logs),
+        done = subprocess.run(command("--seconds", "5", "--json", out, "--keep-logs", logs),
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True)
         print(f"        {time.monotonic() - began:.0f} s")
