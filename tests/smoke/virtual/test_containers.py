@@ -23,7 +23,7 @@ IMAGE = "build/weir-image.tar"
 commands = functools.partial(page.commands, "virtual.md")
 
 
-def run(words, lines="", timeout=400):
+def run(words, lines="", timeout=1500):
     return subprocess.run(words, cwd=live.ROOT, input=lines, capture_output=True, text=True,
                           timeout=timeout)
 
