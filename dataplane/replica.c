@@ -24,7 +24,7 @@ void replica_remove(struct worker *w, unsigned n)
 		w->others_used[POOL_INGRESS] -= n;
 }
 
-// Of a frame whose payload is not stored (the lab's) there is less to copy than its length says.
+// The lab stores no payload: the copy then has fewer bytes than the length of the frame says.
 struct rte_mbuf *replica_copy(const struct worker *w, const struct rte_mbuf *m)
 {
 	struct rte_mbuf *copy = rte_pktmbuf_copy(m, w->sw->pool, 0, m->data_len);

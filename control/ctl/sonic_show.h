@@ -14,7 +14,8 @@ struct sonic_show;
 // The command that the words behind `show` begin with; *n_words: how many of them it takes. NULL:
 // none.
 const struct sonic_show *sonic_find(int argc, char **argv, int *n_words);
-// What shows the same as a command of SONiC that has no table here, *theirs. NULL: it is none.
+// Finds the SONiC command *theirs that has no table here, and returns the weirctl command for it.
+// NULL: the words are no such command.
 const char *sonic_elsewhere(int argc, char **argv, const char **theirs);
 // The first command that shows the kind; NULL: none.
 const struct sonic_show *sonic_of_kind(const char *what);

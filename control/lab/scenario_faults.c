@@ -308,7 +308,7 @@ static void fill_storm(struct fault_reader *r)
 {
 	const struct kind_keys *k = r->kind;
 	uint64_t speed = r->b->sc->links[r->f->link].speed_bps;
-	// A link whose speed is wrong has none. The mistake is reported of the link.
+	// 0: the speed of the link is a mistake, which the link reports.
 	uint64_t quanta_ns =
 		speed == 0 ? 0 : (uint64_t)k->quanta.n * QUANTUM_BITS * 1000000000u / speed;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The policy that the import has made must be one. A mistake in it names a key of the policy, which
-// nobody has seen: the rows of tables.def lead back to table, key and field. Private to
-// control/sonic.
+// Checks the policy that the import has made. A mistake names a key of that policy, and the user
+// has not seen the policy. So the rows of tables.def give table, key and field for the key. Private
+// to control/sonic.
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,7 +90,7 @@ static bool is_path(const char *key, const char *path)
 	return end != NULL && strncmp(key, path, begin) == 0 && strcmp(path + begin, end) == 0;
 }
 
-// The row whose path is this one, or begins it.
+// The row of the path, or of the longest part that begins it.
 static const struct sonic_field_info *row_of(struct place *at)
 {
 	for (char *end = at->path + strlen(at->path); end != NULL && end > at->path;

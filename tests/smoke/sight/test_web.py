@@ -104,7 +104,7 @@ def t_the_stream_has_the_numbers_of_weirctl(sw):
     want(0.7 < time.monotonic() - began < 3, "five frames a second")
     want(ping(1, 2, count=10, tos=str(TOS_CLASS3)), "a ping")
     blast(1, 1000)
-    # Frames of the stream have waited to be read. What comes a second later has all counters.
+    # The socket holds older frames of the stream. One that comes a second later has all counters.
     end = time.monotonic() + 1
     while time.monotonic() < end:
         stream.frames(1)
