@@ -149,8 +149,8 @@ static const struct command commands[] = {
 	 "Impairs chosen frames of a port, as a bad link does.\n"
 	 "ACTION is drop, delay TIME, duplicate, reorder N, ce [P%], corrupt icrc or\n"
 	 "corrupt payload. EXPRESSION says which frames, without it all:\n"
-	 "'roce.opcode == RC_WRITE_ONLY && psn%1000 == 0'. --in takes frames that the port\n"
-	 "receives (if not given), --out frames that it sends.\n"
+	 "'data && every 1000'. --in takes frames that the port receives (if not given),\n"
+	 "--out frames that it sends.\n"
 	 "The rule ends after TIME (60s if not given), or after N changed frames. With the\n"
 	 "same --seed the same frames are chosen.\n",
 	 impair_help, .writes = true, .page = "impair.md"},

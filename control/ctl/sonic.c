@@ -123,6 +123,8 @@ int cmd_import(const struct ctl *c, int argc, char **argv)
 		status = CTL_MISUSED;
 	fclose(out);
 	sonic_report_print(&report, stderr);
+	if (report.refused && !c->partial)
+		terminal_printf(stderr, "weirctl: --partial leaves out what is refused\n");
 	if (status == CTL_DONE)
 		status = write_result(c, text, len);
 	free(text);

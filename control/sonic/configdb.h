@@ -63,6 +63,7 @@ struct sonic_report {
 	struct arena arena;
 	struct sonic_message *messages;
 	unsigned n, room, n_errors;
+	bool refused; // rows that no policy can say, which a partial import leaves out
 	unsigned n_left_out; // messages beyond what the report holds: the last line counts them
 };
 

@@ -23,6 +23,7 @@ void refuse(struct import *im, enum sonic_field f, const char *key, const char *
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	im->r->refused = true;
 	sonic_say(im->r, im->o->partial ? SONIC_WARNING : SONIC_ERROR, info->table, key,
 		  field != NULL ? field : info->field, "%s%s", text,
 		  im->o->partial ? " (left out)" : "");
@@ -36,6 +37,7 @@ void refuse_row(struct import *im, const struct sonic_row *row, const char *fmt,
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	im->r->refused = true;
 	sonic_say(im->r, im->o->partial ? SONIC_WARNING : SONIC_ERROR, row->table, row->key, NULL,
 		  "%s%s", text, im->o->partial ? " (left out)" : "");
 }
