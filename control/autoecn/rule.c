@@ -289,13 +289,16 @@ static struct ecn_verdict use_row(struct ecn_rule *r, const struct ecn_archetype
 }
 
 // The features moved away from those of the mode, for FAR_WINDOWS windows. Windows of random
-// traffic differ anyway: the mean distance of the windows is the noise.
+// traffic differ anyway: the mean distance of a window from the one before is the noise. A distance
+// from those of the mode would raise the limit with each window of another, steady workload.
 static bool moved(struct ecn_rule *r, const struct ecn_features *f)
 {
 	double distance = ecn_distance(f, &r->settled);
+	double step = fmin(ecn_distance(f, &r->last), NOISE_MOST);
 
 	r->n_far = distance > fmax(MOVED, NOISE * r->noise) ? r->n_far + 1 : 0;
-	r->noise += (fmin(distance, NOISE_MOST) - r->noise) / NOISE_WINDOWS;
+	r->noise += (step - r->noise) / NOISE_WINDOWS;
+	r->last = *f;
 	return r->n_far >= FAR_WINDOWS;
 }
 
@@ -382,7 +385,7 @@ static struct ecn_verdict stand(struct ecn_rule *r, const struct ecn_features *f
 	// Later windows are compared with the last one of the proof: senders take some windows to
 	// follow the thresholds.
 	if (!r->compared || proof) {
-		r->settled = *f;
+		r->settled = r->last = *f;
 		r->compared = true;
 		return nothing(r);
 	}

@@ -108,9 +108,9 @@ struct ecn_rule {
 	struct ecn_features settled; // once `compared`
 	bool compared;
 	double spread; // of the windows in mode start, 1: as much as allowed
-	double noise; // mean distance of windows from `settled`
+	double noise; // mean distance of a window from the one before
 	unsigned n_far;
-	struct ecn_features mean, last; // of n_start windows in mode start; the last of them
+	struct ecn_features mean, last; // of n_start windows in mode start; the last window
 	unsigned n_start;
 	bool second_look; // the first START_WINDOWS were unsteady
 	uint64_t hold_ns, since_ns;

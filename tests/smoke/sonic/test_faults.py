@@ -23,7 +23,7 @@ from redis_rig import (CONFIG, COUNTERS, STATE, Bridge, LiveSwitch, Process, Red
                        case, devices, first_policy, objects, port_oids, want, wait_for)
 from weir.programs import find  # noqa: E402
 
-SKIPPED, LONG_S, MAPS_S = 77, 15, 40
+SKIPPED, LONG_S, MAPS_S = 77, 60, 60
 WRED = "WRED_PROFILE|AZURE_LOSSLESS"
 
 

@@ -347,6 +347,29 @@ static void a_queue_with_random_windows_gets_the_middle_and_no_search(void **sta
 	assert_int_equal(w.rule.now.kmin_bytes, 10000);
 }
 
+// The noise of the first workload must not hide the second one, however long it lasts.
+static void a_steady_workload_after_a_random_one_is_another_one(void **state)
+{
+	const struct plant incast = {60000};
+	uint64_t x = 7;
+	unsigned changes;
+	struct world w;
+
+	(void)state;
+	begin(&w, NULL);
+	for (unsigned i = 0; i < 100; i++) {
+		struct ecn_features f = at(&(struct plant){1000}, (double)w.rule.now.kmin_bytes);
+
+		x = x * 6364136223846793005u + 1442695040888963407u;
+		f.delay_p99_ns *= exp2(8 * (double)(x >> 40) / (1 << 24));
+		step(&w, &f, ECN_GO);
+	}
+	changes = w.changes;
+	run(&w, &incast, 100);
+	assert_true(w.changes > changes);
+	assert_true(w.rule.now.kmin_bytes > 40000);
+}
+
 // Alternates so that each window is strange, at any time of the rule.
 static void a_workload_that_alternates_with_the_steps_changes_ever_less(void **state)
 {
@@ -792,6 +815,7 @@ int main(void)
 		cmocka_unit_test(another_workload_begins_another_search),
 		cmocka_unit_test(one_strange_window_begins_no_search),
 		cmocka_unit_test(a_queue_with_random_windows_gets_the_middle_and_no_search),
+		cmocka_unit_test(a_steady_workload_after_a_random_one_is_another_one),
 		cmocka_unit_test(a_workload_that_alternates_with_the_steps_changes_ever_less),
 		cmocka_unit_test(a_host_that_ignores_ecn_is_not_chased_below_the_floor),
 		cmocka_unit_test(thresholds_stay_within_the_rails_whatever_happens),
