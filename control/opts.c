@@ -66,6 +66,20 @@ static void complain(const struct opts *o, bool missing, const char *word)
 		o->wrong(o, missing ? OPTS_VALUE_MISSING : OPTS_NO_VALUE, word, row->name);
 }
 
+void opts_say_wrong(const struct opts *o, enum opts_wrong what, const char *word, const char *name)
+{
+	if (what == OPTS_NO_VALUE)
+		terminal_printf(stderr, "%s: --%s takes no value\n", o->program, name);
+	else if (what == OPTS_VALUE_MISSING)
+		terminal_printf(stderr, "%s: --%s needs a value\n", o->program, name);
+	else if (name != NULL)
+		terminal_printf(stderr, "%s: %s is not an option: did you mean --%s?\n",
+				o->program, word, name);
+	else
+		terminal_printf(stderr, "%s: %s is not an option; see %s --help\n", o->program,
+				word, o->program);
+}
+
 static bool keep(const struct opt *row, char *text, void *out)
 {
 	char *field = (char *)out + row->off;

@@ -59,6 +59,9 @@ enum opts_end {
 __attribute__((warn_unused_result)) enum opts_end opts_parse(const struct opts *o, int argc,
 							     char **argv, void *out);
 
+// For `wrong`: one line with the name of the program.
+void opts_say_wrong(const struct opts *o, enum opts_wrong what, const char *word, const char *name);
+
 // The rows that the command knows, in order. row NULL: the first one. NULL: no further one.
 const struct opt *opts_next(const struct opts *o, const struct opt *row);
 

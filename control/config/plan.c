@@ -19,6 +19,7 @@ enum {
 	BAD = 2,
 	MAX_QUANTA = 65535,
 	WIRE_OVERHEAD = 24, // FCS, preamble, gap
+	NAME_WIDTH = 8, // of a column, at least
 };
 
 static const uint64_t Q16 = 1 << 16;
@@ -308,24 +309,35 @@ static struct json_object *pgs_json(const struct config *c, const struct policy 
 	return list;
 }
 
+// The first column holds the longest name.
+static int name_width(const struct policy *p)
+{
+	size_t width = NAME_WIDTH;
+
+	for (unsigned i = 0; i < p->n_ports; i++)
+		if (strlen(p->ports[i].name) > width)
+			width = strlen(p->ports[i].name);
+	return (int)width;
+}
+
 static void groups_text(const struct config *c, const struct policy *p, FILE *out)
 {
-	fprintf(out, "\n%-8s %5s %9s %9s %9s %11s %11s %11s\n", "pfc", "class", "min", "xoff",
-		"t_flight", "xoff_at", "alone", "xon_at");
+	fprintf(out, "\n%-*s %5s %9s %9s %9s %11s %11s %11s\n", name_width(p), "pfc", "class",
+		"min", "xoff", "t_flight", "xoff_at", "alone", "xon_at");
 	FOR_EACH_GROUP (p, i, cls) {
 		const struct plan_pg g = plan_pg(c, p, i, cls);
 
 		fprintf(out,
-			"%-8s %5u %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %11" PRIu64 " %11" PRIu64
+			"%-*s %5u %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %11" PRIu64 " %11" PRIu64
 			" %11" PRIu64 "\n",
-			p->ports[i].name, cls, g.min, g.xoff, g.t_flight, g.xoff_at, g.xoff_alone,
-			g.xon_at);
+			name_width(p), p->ports[i].name, cls, g.min, g.xoff, g.t_flight, g.xoff_at,
+			g.xoff_alone, g.xon_at);
 		if (g.xoff < g.t_flight)
 			fputs("  headroom is smaller than t_flight\n", out);
 	}
-	fprintf(out, "\n%-8s %5s %9s\n", "peer", "class", "neighbour");
+	fprintf(out, "\n%-*s %5s %9s\n", name_width(p), "peer", "class", "neighbour");
 	FOR_EACH_GROUP (p, i, cls)
-		fprintf(out, "%-8s %5u %9" PRIu64 "\n", p->ports[i].name, cls,
+		fprintf(out, "%-*s %5u %9" PRIu64 "\n", name_width(p), p->ports[i].name, cls,
 			plan_pg(c, p, i, cls).neighbour);
 	fprintf(out,
 		"\nBytes throughout.\n"
@@ -341,16 +353,16 @@ static void groups_text(const struct config *c, const struct policy *p, FILE *ou
 
 static void ecn_text(const struct policy *p, FILE *out)
 {
-	fprintf(out, "\n%-8s %5s %11s %3s %8s %11s %11s %7s %s\n", "ecn", "class", "kmin", "out",
-		"frames", "queue", "average", "marks", "verdict");
+	fprintf(out, "\n%-*s %5s %11s %3s %8s %11s %11s %7s %s\n", name_width(p), "ecn", "class",
+		"kmin", "out", "frames", "queue", "average", "marks", "verdict");
 	FOR_EACH_GROUP (p, i, cls) {
 		const struct plan_ecn e = plan_ecn(p, i, cls);
 
 		fprintf(out,
-			"%-8s %5u %11" PRIu64 " %3u %8" PRIu64 " %11" PRIu64 " %11" PRIu64
+			"%-*s %5u %11" PRIu64 " %3u %8" PRIu64 " %11" PRIu64 " %11" PRIu64
 			" %7.4g %s\n",
-			p->ports[i].name, cls, e.kmin_bytes, e.n_outputs, e.n_frames, e.queue_bytes,
-			e.average_bytes, plan_ecn_marks(&e),
+			name_width(p), p->ports[i].name, cls, e.kmin_bytes, e.n_outputs, e.n_frames,
+			e.queue_bytes, e.average_bytes, plan_ecn_marks(&e),
 			e.n_outputs == 0 ? "no ECN" : plan_ecn_word(e.verdict));
 	}
 	fprintf(out,
@@ -390,12 +402,14 @@ static void watchdog_text(const struct policy *p, FILE *out)
 		if (w->classes == 0)
 			continue;
 		if (n++ == 0)
-			fprintf(out, "\n%-8s %7s %-9s %-8s %8s %8s %13s\n", "watchdog", "classes",
-				"mode", "action", "detect", "restore", "longest_pause");
+			fprintf(out, "\n%-*s %7s %-9s %-8s %8s %8s %13s\n", name_width(p),
+				"watchdog", "classes", "mode", "action", "detect", "restore",
+				"longest_pause");
 		for_each_bit (cls, w->classes)
 			end += sprintf(end, "%s%u", end == classes ? "" : ",", cls);
-		fprintf(out, "%-8s %7s %-9s %-8s %8s %8s %7" PRIu64 ".%03ums\n", p->ports[i].name,
-			classes, cfg_watchdog_modes[w->mode], cfg_watchdog_actions[w->action],
+		fprintf(out, "%-*s %7s %-9s %-8s %8s %8s %7" PRIu64 ".%03ums\n", name_width(p),
+			p->ports[i].name, classes, cfg_watchdog_modes[w->mode],
+			cfg_watchdog_actions[w->action],
 			UNIT_TEXT(UNIT_TIME, (int64_t)w->detect_ns),
 			UNIT_TEXT(UNIT_TIME, (int64_t)w->restore_ns), pause_us / 1000,
 			(unsigned)(pause_us % 1000));
@@ -407,10 +421,10 @@ static void watchdog_text(const struct policy *p, FILE *out)
 		const struct watchdog_params *w = &p->ports[i].watchdog;
 
 		if (w->classes != 0 && w->limit_count == 0)
-			fprintf(out, "%-8s never\n", p->ports[i].name);
+			fprintf(out, "%-*s never\n", name_width(p), p->ports[i].name);
 		else if (w->classes != 0)
-			fprintf(out, "%-8s %u in %s, then %s\n", p->ports[i].name, w->limit_count,
-				UNIT_TEXT(UNIT_TIME, (int64_t)w->limit_window_ns),
+			fprintf(out, "%-*s %u in %s, then %s\n", name_width(p), p->ports[i].name,
+				w->limit_count, UNIT_TEXT(UNIT_TIME, (int64_t)w->limit_window_ns),
 				cfg_watchdog_thens[w->then]);
 	}
 	fputs("\n"
@@ -614,12 +628,12 @@ static void stall_line(const struct policy *p, const char *name, const struct pl
 {
 	if (!s->interface) {
 		fprintf(out,
-			"%-8s %11s %8s %10s %11s\n"
+			"%-*s %11s %8s %10s %11s\n"
 			"  no PAUSE while its worker stands still: no kernel interface\n",
-			name, "-", "-", "-", "-");
+			name_width(p), name, "-", "-", "-", "-");
 		return;
 	}
-	fprintf(out, "%-8s %11s %8" PRIu64 " %10" PRIu64 " %11" PRIu64, name,
+	fprintf(out, "%-*s %11s %8" PRIu64 " %10" PRIu64 " %11" PRIu64, name_width(p), name,
 		UNIT_TEXT(UNIT_TIME, (int64_t)p->stall.pause_after_ns), s->ring, s->bytes,
 		s->least_frame);
 	fputs(s->holds ? "  holds\n" : "\n  TOO SMALL, frames are lost", out);
@@ -647,8 +661,8 @@ static void stall_text(const struct config *c, const struct policy *p, FILE *out
 		if (!plan_stall(c, p, i, &s))
 			continue;
 		if (n++ == 0)
-			fprintf(out, "\n%-8s %11s %8s %10s %11s  %s\n", "stall", "pause_after",
-				"rx_ring", "arrive", "least_frame", "verdict");
+			fprintf(out, "\n%-*s %11s %8s %10s %11s  %s\n", name_width(p), "stall",
+				"pause_after", "rx_ring", "arrive", "least_frame", "verdict");
 		stall_line(p, p->ports[i].name, &s, out);
 	}
 	if (n != 0)
@@ -783,20 +797,20 @@ static void ipcc_text(const struct policy *p, FILE *out)
 		const struct ipcc_params *i = &pp->queue[q].ipcc;
 
 		if (n++ == 0)
-			fprintf(out, "\n%-8s %5s %11s %11s %11s %8s %10s %3s %4s\n", "ipcc",
-				"queue", "kmin", "kmax", "deep", "interval", "sent_in_it", "few",
-				"many");
+			fprintf(out, "\n%-*s %5s %11s %11s %11s %8s %10s %3s %4s\n", name_width(p),
+				"ipcc", "queue", "kmin", "kmax", "deep", "interval", "sent_in_it",
+				"few", "many");
 		fprintf(out,
-			"%-8s %5u %11" PRIu64 " %11" PRIu64 " %11" PRIu64 " %8s %10" PRIu64
+			"%-*s %5u %11" PRIu64 " %11" PRIu64 " %11" PRIu64 " %8s %10" PRIu64
 			" %3u %4u\n",
-			pp->name, q, i->kmin_bytes, i->kmax_bytes, deep_bytes(i),
+			name_width(p), pp->name, q, i->kmin_bytes, i->kmax_bytes, deep_bytes(i),
 			UNIT_TEXT(UNIT_TIME, (int64_t)i->interval_ns), bytes_in(pp, i->interval_ns),
 			i->few, i->many);
 	}
 	if (n == 0)
 		return;
-	fprintf(out, "\n%-8s %5s %6s %8s %8s %8s %12s %12s\n", "ipcc", "queue", "cut", "drain",
-		"min_gap", "spare", "deep_one", "deep_all");
+	fprintf(out, "\n%-*s %5s %6s %8s %8s %8s %12s %12s\n", name_width(p), "ipcc", "queue",
+		"cut", "drain", "min_gap", "spare", "deep_one", "deep_all");
 	FOR_EACH_IPCC (p, port, q) {
 		const struct ipcc_params *i = &p->ports[port].queue[q].ipcc;
 		const struct ipcc_depth deep = plan_ipcc_depth(p, port, q, i->deep_q16);
@@ -805,8 +819,9 @@ static void ipcc_text(const struct policy *p, FILE *out)
 		if (!i->cut_learnt)
 			snprintf(cut, sizeof(cut), "%" PRIu64 "%%",
 				 ((uint64_t)i->cut_q16 * 100 + Q16 / 2) / Q16);
-		fprintf(out, "%-8s %5u %6s %8s %8s %8s %12" PRIu64 " %12" PRIu64 "\n",
-			p->ports[port].name, q, cut, UNIT_TEXT(UNIT_TIME, (int64_t)i->drain_ns),
+		fprintf(out, "%-*s %5u %6s %8s %8s %8s %12" PRIu64 " %12" PRIu64 "\n",
+			name_width(p), p->ports[port].name, q, cut,
+			UNIT_TEXT(UNIT_TIME, (int64_t)i->drain_ns),
 			UNIT_TEXT(UNIT_TIME, (int64_t)i->min_gap_ns),
 			UNIT_TEXT(UNIT_TIME, (int64_t)i->spare_ns), deep.one, deep.all);
 	}
@@ -819,13 +834,13 @@ static void ipcc_text(const struct policy *p, FILE *out)
 	      "            trend is that of single frames. Above kmax - kmin, a burst ends\n"
 	      "            between two looks\n",
 	      out);
-	fprintf(out, "\n%-8s %5s %5s %10s %7s  CNPs of the switch that leave here\n", "cnp", "dscp",
-		"class", "per_ms", "burst");
+	fprintf(out, "\n%-*s %5s %5s %10s %7s  CNPs of the switch that leave here\n", name_width(p),
+		"cnp", "dscp", "class", "per_ms", "burst");
 	for (unsigned i = 0; i < p->n_ports; i++) {
 		const struct cnp_params *c = &p->ports[i].cnp;
 
-		fprintf(out, "%-8s %5u %5u %10u %7u\n", p->ports[i].name, c->dscp, c->cls,
-			c->max_per_ms, c->burst);
+		fprintf(out, "%-*s %5u %5u %10u %7u\n", name_width(p), p->ports[i].name, c->dscp,
+			c->cls, c->max_per_ms, c->burst);
 	}
 }
 

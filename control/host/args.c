@@ -433,21 +433,8 @@ static const struct opt rows[] = {
 };
 // clang-format on
 
-static void wrong(const struct opts *o, enum opts_wrong what, const char *word, const char *name)
-{
-	(void)o;
-	if (what == OPTS_NO_VALUE)
-		bad("--%s takes no value", name);
-	else if (what == OPTS_VALUE_MISSING)
-		bad("--%s needs a value", name);
-	else if (name != NULL)
-		bad("%s is not an option of weir-host: did you mean --%s?", word, name);
-	else
-		bad("%s is not an option of weir-host; see weir-host --help", word);
-}
-
 const struct opts host_opts = {
-	.program = "weir-host", .rows = rows, .n = N(rows), .stops = true, .wrong = wrong};
+	.program = "weir-host", .rows = rows, .n = N(rows), .stops = true, .wrong = opts_say_wrong};
 
 static bool check_role(struct host_args *a)
 {
@@ -544,8 +531,8 @@ bool host_args_parse(int argc, char **argv, struct host_args *a)
 		return true;
 	end = opts_parse(&host_opts, argc, argv, a);
 	if (end == OPTS_END && optind < argc) {
-		wrong(&host_opts, OPTS_UNKNOWN, argv[optind],
-		      opts_nearest(&host_opts, argv[optind]));
+		opts_say_wrong(&host_opts, OPTS_UNKNOWN, argv[optind],
+			       opts_nearest(&host_opts, argv[optind]));
 		return false;
 	}
 	a->eal = argv + optind;

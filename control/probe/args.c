@@ -128,21 +128,8 @@ static const struct opt rows[] = {
 };
 // clang-format on
 
-static void wrong(const struct opts *o, enum opts_wrong what, const char *word, const char *name)
-{
-	(void)o;
-	if (what == OPTS_NO_VALUE)
-		bad("--%s takes no value", name);
-	else if (what == OPTS_VALUE_MISSING)
-		bad("--%s needs a value", name);
-	else if (name != NULL)
-		bad("%s is not an option of weir-probe: did you mean --%s?", word, name);
-	else
-		bad("%s is not an option of weir-probe; see weir-probe --help", word);
-}
-
 const struct opts probe_opts = {
-	.program = "weir-probe", .rows = rows, .n = N(rows), .wrong = wrong};
+	.program = "weir-probe", .rows = rows, .n = N(rows), .wrong = opts_say_wrong};
 
 static bool check_ports(const struct probe_args *a)
 {
@@ -267,7 +254,7 @@ void probe_args_help(FILE *out)
 	for (const char *at = probe_usage; *at != '\0'; at += strcspn(at, "\n") + 1)
 		fprintf(out, "  %.*s\n", (int)strcspn(at, "\n"), at);
 	fputs("measures:\n", out);
-	print_term(out, "  all", "all of them", MEASURE_COLUMN);
+	print_term(out, "  all", "all of them; dwrr only with --classes", MEASURE_COLUMN);
 	for (unsigned i = 0; i < PROBE_N_MEASURES; i++) {
 		char term[32];
 

@@ -36,8 +36,9 @@ int probe_measure_find(const char *name)
 static enum probe_verdict run(struct probe *p, const struct probe_measure *m, bool obeys)
 {
 	if (!obeys && (m->obeys || p->conf.hold == PROBE_HOLD_PFC)) {
-		(void)probe_cannot(p, "if DSCP %d leads to class %u, and that is lossless",
-				   p->conf.dscp[p->conf.cls], p->conf.cls);
+		(void)probe_cannot(p,
+				   "DSCP %d must lead to class %u, and class %u must be lossless",
+				   p->conf.dscp[p->conf.cls], p->conf.cls, p->conf.cls);
 		return PROBE_NO_ANSWER;
 	}
 	if (p->conf.hold == PROBE_HOLD_CONGESTION && !m->congestion)

@@ -93,11 +93,26 @@ static void table_line(FILE *out, const char *measure, const char *key, const ch
 	terminal_printf(out, "%s\n", text);
 }
 
+// Frames were counted, and without the size of a cell they are no bytes.
+static bool no_bytes(const struct probe *p)
+{
+	static const unsigned pairs[][2] = {{PROBE_XOFF_FRAMES, PROBE_XOFF_BYTES},
+					    {PROBE_HEADROOM_FRAMES, PROBE_HEADROOM_BYTES},
+					    {PROBE_LIMIT_FRAMES, PROBE_LIMIT_BYTES}};
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+		if (p->value[pairs[i][0]].given && !p->value[pairs[i][1]].given)
+			return true;
+	return false;
+}
+
 void probe_report_table(const struct probe_report *r, FILE *out)
 {
 	fprintf(out, "%s, class %u\n\n%-9s %-17s %16s  %s\n", r->device, r->probe->conf.cls,
 		"measure", "result", "value", "bounds");
 	walk(r, out, table_line);
+	if (no_bytes(r->probe))
+		fputs("\nFor bytes, measure `cell` in the same run, or give --cell.\n", out);
 }
 
 static void page_line(FILE *out, const char *measure, const char *key, const char *value,

@@ -322,12 +322,15 @@ int sonic_read_json(struct sonic_config *c, const char *name, const char *text, 
 	struct json_tokener *t = allocated(json_tokener_new_ex(JSON_DEPTH));
 	struct json_object *root = json_tokener_parse_ex(t, text, (int)len);
 	size_t end = json_tokener_get_parse_end(t);
+	enum json_tokener_error err = json_tokener_get_error(t);
 	unsigned errors = r->n_errors;
 
-	if (json_tokener_get_error(t) != json_tokener_success) {
+	if (err == json_tokener_continue) {
+		sonic_say(r, SONIC_ERROR, NULL, NULL, NULL,
+			  "%s: the file ends too early: is all of it there?", name);
+	} else if (err != json_tokener_success) {
 		sonic_say(r, SONIC_ERROR, NULL, NULL, NULL, "%s: no JSON at byte %zu: %s", name,
-			  json_tokener_get_parse_end(t),
-			  json_tokener_error_desc(json_tokener_get_error(t)));
+			  end, json_tokener_error_desc(err));
 	} else if (json_object_get_type(root) != json_type_object) {
 		sonic_say(r, SONIC_ERROR, NULL, NULL, NULL, "%s: expected tables", name);
 	} else if (!is_blank(text + end, len - end)) {

@@ -138,6 +138,9 @@ def frames_that_leave_are_clean(trim, size, exact, workers):
         port = [p for p in switch.show("ports")["ports"] if p["name"] == "p2"][0]
         want((port["trimmed"], port["trim_sent"], port["trim_waiting"]) ==
              (len(sent), len(sent), 0), f"{port}")
+        like_sonic = switch.ctl("show", "interfaces", "counters", "trim", "--style", "sonic")
+        want(["p2", "U", f"{len(sent)}", f"{len(sent)}", "0"] in
+             [line.split() for line in like_sonic.splitlines()], like_sonic)
         heads = switch.ctl("show", "queues", "p2").split("\n")[0].split()
         want({"TRIM", "TRIM_TX", "TRIM_DRP"} <= set(heads), f"the table has {heads}")
         want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")

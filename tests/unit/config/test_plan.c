@@ -487,6 +487,33 @@ static void a_plan_of_64_gigabytes_is_exact_and_narrow(void **state)
 	diags_fini(&d);
 }
 
+// The class stands below its head, behind a name of SONiC's length.
+static void long_names_of_ports_do_not_break_the_columns(void **state)
+{
+	static const char yaml[] =
+		"switch: {name: s, buffer: {size: 12MB, cell: 256B}}\n"
+		"ports:\n"
+		"  - {name: Ethernet124, device: \"xdp:a\", speed: 100G, mtu: 1500, profile: r}\n"
+		"profiles:\n"
+		"  r:\n"
+		"    dscp_to_class: {default: 0, 24-31: 3}\n"
+		"    classes: {3: {lossless: true}}\n";
+	struct config *c = NULL;
+	struct diags d = {0};
+	char *text;
+	int rc;
+
+	(void)state;
+	assert_int_equal(config_parse("t", yaml, strlen(yaml), &c, &d), 0);
+	text = printed(c, NULL, false, &rc);
+	assert_int_equal(rc, 0);
+	assert_non_null(strstr(text, "\npfc         class       min "));
+	assert_non_null(strstr(text, "\nEthernet124     3 "));
+	free(text);
+	config_destroy(c);
+	diags_fini(&d);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -504,6 +531,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(ports_without_a_speed_share_a_line),
 		cmocka_unit_test(memory_grows_with_cells_workers_and_flows),
 		cmocka_unit_test(a_plan_of_64_gigabytes_is_exact_and_narrow),
+		cmocka_unit_test(long_names_of_ports_do_not_break_the_columns),
 	};
 
 	if (argc != 2 || chdir(argv[1]) != 0) {

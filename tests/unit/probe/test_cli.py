@@ -70,7 +70,7 @@ profiles:
             self.assertEqual(json.loads(done.stdout)["measures"]["xoff"]["verdict"], "measured")
             done = run("--lab", policy, "--dscp", "24", "xoff")
             self.assertEqual(done.returncode, 1)
-            self.assertIn("if DSCP 24 leads to class 3", done.stdout)
+            self.assertIn("DSCP 24 must lead to class 3", done.stdout)
 
     def test_a_policy_is_measured(self):
         with tempfile.TemporaryDirectory() as folder:
