@@ -322,6 +322,11 @@ static void one_strange_window_begins_no_search(void **state)
 	assert_int_equal(w.changes, changes);
 }
 
+static uint64_t next_random(uint64_t x)
+{
+	return x * 6364136223846793005u + 1442695040888963407u;
+}
+
 // The windows of a few random flows: each is like none before, and the mean does not move.
 static void a_queue_with_random_windows_gets_the_middle_and_no_search(void **state)
 {
@@ -334,7 +339,7 @@ static void a_queue_with_random_windows_gets_the_middle_and_no_search(void **sta
 	for (unsigned i = 0; i < 1000; i++) {
 		struct ecn_features f = at(&(struct plant){1000}, (double)w.rule.now.kmin_bytes);
 
-		x = x * 6364136223846793005u + 1442695040888963407u;
+		x = next_random(x);
 		f.utilisation = 0.3 + 0.1 * (double)(x >> 40) / (1 << 24) + 0.4 * (i % 2);
 		f.mark_share *= exp2(4 * (double)(x >> 20 & 0xffff) / 65536 - 2);
 		f.delay_p99_ns *= exp2(4 * (double)(x >> 4 & 0xffff) / 65536 - 2);
@@ -360,7 +365,7 @@ static void a_steady_workload_after_a_random_one_is_another_one(void **state)
 	for (unsigned i = 0; i < 100; i++) {
 		struct ecn_features f = at(&(struct plant){1000}, (double)w.rule.now.kmin_bytes);
 
-		x = x * 6364136223846793005u + 1442695040888963407u;
+		x = next_random(x);
 		f.delay_p99_ns *= exp2(8 * (double)(x >> 40) / (1 << 24));
 		step(&w, &f, ECN_GO);
 	}
@@ -420,7 +425,7 @@ static void thresholds_stay_within_the_rails_whatever_happens(void **state)
 		double v[4];
 
 		for (unsigned k = 0; k < 4; k++) {
-			x = x * 6364136223846793005u + 1442695040888963407u;
+			x = next_random(x);
 			v[k] = (double)(x >> 40) / (1 << 24);
 		}
 		step(&w,
@@ -751,7 +756,7 @@ static void rails_that_change_at_any_time_break_nothing(void **state)
 			struct plant p = {1000.0 * (double)(1 + x % 1000)};
 			struct ecn_rails r = rails;
 
-			x = x * 6364136223846793005u + 1442695040888963407u;
+			x = next_random(x);
 			run(&w, &p, 1);
 			if (x >> 60 != 0)
 				continue;

@@ -72,6 +72,13 @@ profiles:
             self.assertEqual(done.returncode, 1)
             self.assertIn("DSCP 24 must lead to class 3", done.stdout)
 
+    def test_frames_become_bytes_by_the_cell(self):
+        said = "For bytes, measure `cell` in the same run, or give --cell."
+        for words, wanted in ((["xoff"], True), (["xoff", "cell"], False),
+                              (["xoff", "--cell", "256"], False)):
+            done = run("--lab", POLICY, "--class", "5", *words)
+            self.assertEqual(said in done.stdout, wanted, done.stdout)
+
     def test_a_policy_is_measured(self):
         with tempfile.TemporaryDirectory() as folder:
             page = os.path.join(folder, "page.md")
