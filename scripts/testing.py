@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds and runs the suites of meson. See `scripts/test --help`.
 
-Tests that want the machine for themselves (is_parallel: false, the live ones) run one after the
-other in a lane of their own. The other tests fill the processors at the same time, at the lowest
-priority, so that the live tests are hardly disturbed.
+Live tests mostly wait, so a few of them run at the same time (LIVE_AT_ONCE). Those with
+`is_parallel: false` judge a time or a rate and have the machine for themselves, one after the
+other. The other tests fill the processors at the lowest priority, so that the live tests are hardly
+disturbed.
 """
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import threading
 import time
+
+import choice
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SUITES = ["unit", "wire", "threads", "lab", "web", "smoke", "perf", "large"]
@@ -21,10 +25,14 @@ LIVE = {"smoke", "perf"}
 BEYOND = "long"  # the suite of tests that the gate leaves out
 PASSED = {"OK", "EXPECTEDFAIL"}
 TELL_EVERY_S = 10
-SLOWEST, TAIL = 10, 60  # lines that are shown: slow tests, output of one that failed
+SHOWN_FROM_S = 1  # shorter tests are in the sums
+TAIL = 60  # lines that are shown of a test that failed
 SHOWN_OF_A_BUILD = 60
-AGAIN = 6  # live tests that may fail and are run again; more is no disturbance
+AGAIN = 2  # live tests that may fail and are run again; more is no disturbance
 LOWEST = ["nice", "-n", "19"]
+LIVE_AT_ONCE = (os.cpu_count() or 1) + 1
+TIMED = os.path.join(ROOT, "scripts", "timed")
+USED = re.compile(r"^used: (\d+\.\d+) (\d+\.\d+)\n?\Z", re.M)  # the last line of scripts/timed
 
 SANITIZERS = {
     "asan": {"ASAN_OPTIONS": "strict_string_checks=1",
@@ -104,10 +112,14 @@ class Lane:
         for name in (self.name, self.name + "-again"):
             if os.path.exists(self.log(name)):
                 os.unlink(self.log(name))
-        self.wanted = {name: suite for name, suite in self.select()}
+        self.wanted, self.alone = {}, set()
+        for test, suite in self.select():
+            self.wanted[test["name"]] = suite
+            if not test["is_parallel"]:
+                self.alone.add(test["name"])
 
     def log(self, name):
-        return f"{self.build.dir}/meson-logs/{name}.json"
+        return f"{self.build.dir}/meson-logs/{name}-timed.json"  # meson names the wrapper
 
     def select(self):
         """(test, suite) of those that this lane runs."""
@@ -116,8 +128,14 @@ class Lane:
         for test in json.loads(out):
             labels = [s.rsplit(":", 1)[-1] for s in test["suite"]]
             suite = next((s for s in labels if s in self.suites), None)
-            if suite and self.beyond in (None, BEYOND in labels):
-                yield test["name"], suite
+            if suite and self.takes(test, BEYOND in labels):
+                yield test, suite
+
+    def takes(self, test, is_beyond):
+        if isinstance(self.beyond, set):
+            return not is_beyond or choice.begin_so(choice.paths_of(test, self.build.dir),
+                                                    self.beyond)
+        return self.beyond in (None, is_beyond)
 
     def run(self):
         if not self.wanted:
@@ -136,7 +154,8 @@ class Lane:
             prefix += ["setarch", "-R"]  # a kernel that spreads mappings far is in the way
         done = subprocess.run(
             [*prefix, "meson", "test", "-C", self.build.dir, "--no-rebuild", "--logbase", log,
-             *(["--num-processes", "1"] if self.live else []), *self.options, *names],
+             "--wrapper", TIMED, *(["--num-processes", str(LIVE_AT_ONCE)] if self.live else []),
+             *self.options, *names],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             env={**os.environ, **self.sanitizer()})
         self.error = done.stdout[-3000:]
@@ -154,6 +173,7 @@ class Lane:
         for name in (self.name, self.name + "-again"):
             for row in self.rows(name):
                 row["name"] = row["name"].split(" / ")[-1]
+                take_times(row)
                 if row["name"] in rows:
                     row["first"] = rows[row["name"]]
                 rows[row["name"]] = row
@@ -165,6 +185,14 @@ class Lane:
                 return [json.loads(line) for line in f if line.endswith("\n")]
         except FileNotFoundError:
             return []
+
+
+def take_times(row):
+    """Sets `used` to the seconds of processor time, None for a test that was killed."""
+    said = USED.search(row.get("stderr", ""))
+    row["used"] = said and float(said[1]) + float(said[2])
+    if said:
+        row["stderr"] = row["stderr"][:said.start()]
 
 
 def failed(row):
@@ -237,7 +265,7 @@ def show_suite(label, rows):
         show_failure(r)
     for r in rows:
         if "first" in r and not failed(r):
-            show_failure(r["first"], "unsteady, failed once and passed once")
+            show_failure(r["first"], "unsteady: a defect, of the test or of what it tests")
     return counts
 
 
@@ -257,29 +285,58 @@ def show(lanes):
     return counts
 
 
-def show_slowest(lanes):
+def waiting(wall, used):
+    """The share of a test's time in which it did not use one processor."""
+    return f"{100 * max(0, 1 - used / wall):.0f} %" if wall else "-"
+
+
+def show_times(lanes):
+    """Each test of a second and more, and the sum of each suite: `waiting` is the share of the wall
+    time in which no processor was used."""
     rows = sorted((r for lane in lanes for r in lane.results()), key=lambda r: -r["duration"])
-    print("slowest:")
-    for r in rows[:SLOWEST]:
-        print(f"  {r['duration']:6.1f} s  {r['name']}")
+    print(f"{'wall':>8} {'processor':>9} {'waiting':>7}")
+    for r in rows:
+        if r["duration"] >= SHOWN_FROM_S:
+            used = "-" if r["used"] is None else f"{r['used']:.1f} s"
+            print(f"{r['duration']:6.1f} s {used:>9} {waiting(r['duration'], r['used'] or 0):>7}  "
+                  f"{r['name']}")
+    for lane in lanes:
+        for suite in lane.suites:
+            mine = [r for r in lane.results() if lane.wanted.get(r["name"]) == suite]
+            wall, used = (sum(r[key] or 0 for r in mine) for key in ("duration", "used"))
+            if mine:
+                print(f"{wall:6.1f} s {used:7.1f} s {waiting(wall, used):>7}  "
+                      f"all {len(mine)} of {lane.build.kind} {suite}")
+
+
+def keep_times(lanes, file):
+    """JSON: a row for each test that ended."""
+    rows = [{"build": lane.build.kind, "suite": lane.wanted.get(r["name"]), "test": r["name"],
+             "result": r["result"], "wall_s": round(r["duration"], 2),
+             "processor_s": r["used"] and round(r["used"], 2), "alone": r["name"] in lane.alone}
+            for lane in lanes for r in lane.results()]
+    with open(file, "w") as f:
+        f.write("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n")
 
 
 # ---- modes
 
 def lanes_of(build, suites, beyond, options=(), again=False):
-    """beyond: True only what the gate leaves out, False only the gate, None both."""
+    """beyond: True only what the gate leaves out, False only the gate, None both; a set: the gate,
+    and of the rest the tests that it names (choice.py)."""
     parts = [[s for s in suites if (s in LIVE) == live] for live in (False, True)]
     return [Lane(build, part, beyond, options, again) for part in parts if part]
 
 
-def tests(build, suites, beyond, options=(), again=False):
+def tests(build, suites, beyond, options=(), again=False, times=None):
     if not build.make():
         return [(0, 1, 0)]
     lanes = lanes_of(build, suites, beyond, options, again)
     run_lanes(lanes)
-    counts = show(lanes)
-    show_slowest(lanes)
-    return counts
+    show_times(lanes)
+    if times:
+        keep_times(lanes, times)
+    return show(lanes)
 
 
 def mutants(names):
@@ -294,6 +351,9 @@ def options():
         epilog="Suites: " + ", ".join(SUITES) + ". Live tests (smoke, perf) want root.")
     p.add_argument("--all", action="store_true", help="the gate, and all that it leaves out")
     p.add_argument("--rest", action="store_true", help="only what the gate leaves out")
+    p.add_argument("--changed", metavar="BASE",
+                   help="the gate, and of the rest what tests/choice.toml names for the files that "
+                   "differ between the revision BASE and the tree")
     p.add_argument("--suite", action="append", choices=SUITES, default=[], metavar="NAME",
                    help="the whole of this suite; may be given several times. perf compares rates "
                    "and wants a quiet machine, so only --suite perf runs it")
@@ -306,9 +366,12 @@ def options():
                    help="break the code on purpose; a test must go red each time")
     p.add_argument("--again", action="store_true",
                    help=f"run a live test that failed once more, unless more than {AGAIN} failed. "
-                   "For machines shared with others. Its first failure is shown as `unsteady`")
+                   "For machines shared with others. Its first failure is shown as that of an "
+                   "unsteady test, which is a defect")
     p.add_argument("--no-setup", action="store_true", help="the packages are installed")
     p.add_argument("--werror", action="store_true", help="compiler warnings are errors")
+    p.add_argument("--times", metavar="FILE",
+                   help="also write the times of each test to FILE, as JSON")
     p.add_argument("--tally", metavar="FILE", help='also append "passed failed skipped" to FILE')
     return p.parse_args()
 
@@ -321,7 +384,10 @@ def main():
     suites = args.suite or GATE
     if not others and args.mutants is None:
         beyond = None if args.all or args.suite else args.rest
-        counts += tests(Build("gcc", args.werror), suites, beyond, again=args.again)
+        if args.changed:
+            beyond = choice.Table().chosen(choice.changed_files(args.changed))
+        counts += tests(Build("gcc", args.werror), suites, beyond, again=args.again,
+                        times=args.times)
     for kind in others:
         # Threads have a sanitizer of their own; --all runs them with the others too.
         left_out = LIVE if kind != "asan" or args.all else LIVE | {"threads"}
@@ -329,7 +395,7 @@ def main():
         slow = {"asan": "6", "tsan": "10"}.get(kind, "1")
         counts += tests(Build(kind, args.werror), [s for s in suites if s in offered],
                         None if args.all or args.suite else args.rest,
-                        ["--timeout-multiplier", slow])
+                        ["--timeout-multiplier", slow], times=args.times)
     if args.mutants is not None:
         counts += mutants(args.mutants)
     passed, bad, skipped = (sum(c[i] for c in counts) for i in range(3))

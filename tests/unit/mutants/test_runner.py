@@ -111,7 +111,7 @@ MESON = '''project('toy')
 python = find_program('/usr/bin/python3')
 test('whole', python, args: files('tests/whole.py'))
 test('alone', python, args: files('tests/alone.py'))
-test('bare', python, args: files('tests/bare.py'), is_parallel: false)
+test('bare', python, args: files('tests/bare.py'), suite: 'smoke')
 '''
 ADDER = '''def add(a, b):
     return a + b
@@ -165,7 +165,8 @@ class Runs(unittest.TestCase):
                            ('tests/alone.py', 'import sys\nsys.argv[1:] or sys.exit(1)\n' + WHOLE),
                            ('tests/whole.py', WHOLE.replace('if sys.argv[1:]', 'if False'))):
             self.put(path, text)
-        for path in ('scripts/mutants', 'scripts/contain', 'tests/mutants/anchors.py'):
+        for path in ('scripts/mutants', 'scripts/choice.py', 'scripts/contain',
+                     'tests/mutants/anchors.py'):
             os.makedirs(os.path.dirname(os.path.join(self.root, path)), exist_ok=True)
             shutil.copy(os.path.join(ROOT, path), os.path.join(self.root, path))
 
@@ -254,6 +255,8 @@ class Runs(unittest.TestCase):
         self.assertEqual(len(self.listed('code/a')), 25)
         self.assertEqual(self.listed('--tenth', '3'), ['m03', 'm13', 'm23'])
         self.assertEqual(self.listed('--tenth', '27'), ['m07', 'm17'])
+        self.assertEqual(self.listed('--most', '3'), ['m00', 'm08', 'm16'])
+        self.assertEqual(len(self.listed('--most', '99')), 25)
         self.assertIn('no mutant m99', self.run_it('m99', code=2))
         self.run_it('--check', 'm03', code=2)
 
