@@ -587,6 +587,15 @@ void daemon_event(const struct daemon *d, enum event_type type, unsigned port, u
 	eventlog_add(d->log, &e, now_ns);
 }
 
+static void read_clock(void *arg, struct burst_clock *now)
+{
+	const struct daemon *d = arg;
+
+	now->time_scale = config_time_scale(d->config);
+	now->switch_ns = model_time_ns(now->time_scale, clock_now_ns(&d->clock));
+	now->wall_ns = wall_now_ns();
+}
+
 // now_ns is real time, as for all that control waits for. The switch gets model time.
 static void control_once(struct daemon *d, uint64_t now_ns)
 {
@@ -598,8 +607,7 @@ static void control_once(struct daemon *d, uint64_t now_ns)
 		eventlog_add(d->log, &events[i], now_ns);
 	eventlog_tick(d->log, now_ns);
 	cnplog_poll(d->cnps, d->sw, wall_now_ns());
-	burstlog_poll(d->bursts, d->sw,
-		      &(struct burst_clock){model_ns, wall_now_ns(), config_time_scale(d->config)});
+	burstlog_poll(d->bursts, d->sw, &(struct burst_clock){.again = read_clock, .arg = d});
 	observe_sample(d->observe, now_ns);
 	workers_poll(d->workers, now_ns);
 	reload_poll(d->reload, now_ns);

@@ -146,15 +146,18 @@ static void take_params(struct burstlog *l, const struct microburst_params *para
 void burstlog_poll(struct burstlog *l, struct weir_switch *sw, const struct burst_clock *now)
 {
 	struct microburst_record r[AT_ONCE];
+	struct burst_clock c = *now;
 	unsigned n = AT_ONCE;
 
 	take_params(l, &switch_policy(sw)->microbursts);
-	l->now_ns = now->switch_ns;
 	for (unsigned all = 0; n == AT_ONCE && all < AT_MOST; all += n) {
 		n = switch_microburst_records(sw, r, AT_ONCE);
+		if (c.again != NULL)
+			c.again(c.arg, &c);
 		for (unsigned i = 0; i < n && l->params.window_ns != 0; i++)
-			add(l, &r[i], now);
+			add(l, &r[i], &c);
 	}
+	l->now_ns = c.switch_ns;
 }
 
 void burstlog_clear(struct burstlog *l)

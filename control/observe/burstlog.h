@@ -34,6 +34,10 @@ struct burst {
 struct burst_clock {
 	uint64_t switch_ns, wall_ns;
 	uint32_t time_scale;
+	// Reads the clock again. Records are made while control stands still between its clock and
+	// them, and none of them may seem to be of the future. NULL: a clock that stands still.
+	void (*again)(void *arg, struct burst_clock *now);
+	void *arg;
 };
 
 // Since the start, or since the last burstlog_clear.

@@ -170,6 +170,27 @@ static void windows_of_another_length_begin_anew(void **state)
 	end_log(b, l);
 }
 
+static void a_while_later(void *arg, struct burst_clock *now)
+{
+	(void)arg;
+	now->switch_ns += 100 * MS_NS;
+}
+
+static void records_made_after_control_read_its_clock_are_kept(void **state)
+{
+	struct bench *b = *state;
+	struct burstlog *l = new_log(b);
+
+	b->sw->microbursts[b->sw->n_microbursts++] = (struct microburst_record){
+		.t_ns = 60 * MS_NS, .windows = 8, .port = 1, .part = QUEUE_3,
+		.peak_bytes = 70000, .share = 700};
+	burstlog_poll(l, b->sw, &(struct burst_clock){50 * MS_NS, 5ull * SECOND_NS, 1,
+						      .again = a_while_later});
+	assert_int_equal(burstlog_total(l), 1);
+	assert_int_equal(burstlog_latest(l, 0)->span_ns, 8 * MS_NS);
+	end_log(b, l);
+}
+
 static void the_time_of_day_of_a_slowed_switch_is_stretched(void **state)
 {
 	struct bench *b = *state;
@@ -272,6 +293,7 @@ int main(void)
 		T(the_peak_is_of_the_last_seconds),
 		T(the_last_bursts_are_kept_and_one_that_lasts_does_not_write_into_another),
 		T(windows_of_another_length_begin_anew),
+		T(records_made_after_control_read_its_clock_are_kept),
 		T(the_time_of_day_of_a_slowed_switch_is_stretched),
 		T(rows_name_part_limit_and_share_and_count_from_the_clear),
 		T(tables_have_the_latest_burst_first_and_a_bar_for_each_window),
