@@ -24,7 +24,7 @@
 #include "control/stop.h"
 #include "dataplane/units.h"
 
-enum { STOPS_MAX = 2, FILES_MAX = 4, THREADS_MAX = 512, WAIT_MS = 1000, TURN_NS = MS_NS };
+enum { STOPS_MAX = 2, FILES_MAX = 4, THREADS_MAX = 512, WAIT_MS = 10000, TURN_NS = MS_NS };
 
 // ---- signals
 
