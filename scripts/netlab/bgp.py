@@ -4,7 +4,7 @@ traffic of a lossless class goes on by the other one, with PFC and ECN."""
 import time
 
 from play import keep
-from routers import LAN, PLANE, READY_S, Routers, outages_ms
+from routers import LAN, PLANE, READY_S, UNTIL_STOPPED, Routers, outages_ms
 from screen import BOLD
 from switch import pick
 from table import count, scene, show_checks
@@ -21,7 +21,7 @@ TEXTS = ["r1, r2 and the switch have FRR and speak BGP with BFD of 3 x 300 ms.",
          "The sender posts RDMA writes in class 3, by ECMP over p2 and p3.",
          "Then e2 goes down, and p3 has to carry all of it at 200 Mb/s."]
 AT_MOST_MS = 200
-SENDING_S, AFTER_S = 8, 2
+AFTER_S = 2
 
 
 class BgpPlay:
@@ -51,8 +51,7 @@ class BgpPlay:
         eventually(lambda: world.paths() == ["p2", "p3"] and world.paths("h1"), "BGP converges")
         self.show(world, "both paths:")
         receiver = world.receiver(self.programs)
-        sender = world.sender(self.programs, "--qps", "16", "--rto", "10ms", "--time",
-                              f"{SENDING_S}s")
+        sender = world.sender(self.programs, "--qps", "16", "--rto", "10ms", *UNTIL_STOPPED)
         eventually(lambda: all(self.queue(p).get("tx_packets", 0) > 5000 for p in ("p2", "p3")),
                   "data on both paths")
         before = self.state()
@@ -63,7 +62,7 @@ class BgpPlay:
             time.sleep(AFTER_S)
         after, one_path = self.state(), world.paths()
         self.show(world, "after the cut:")
-        sent = sender.wait(SENDING_S + READY_S)
+        sent = sender.stop(seconds=READY_S)
         receiver.stop()
         lost = {d["reason"]: d["packets"] for d in self.switch.show("drops")["drops"]
                 if d["class"] == 3 and d["reason"] not in ("port-down", "no-route")}

@@ -17,7 +17,7 @@ import signal
 import time
 
 from switch import Switch
-from world import PREFIX, Failed, World, run
+from world import PREFIX, Failed, QuickWorld, run
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CONF = os.path.join(ROOT, "conf", "frr")
@@ -28,6 +28,7 @@ FRR, RUN = "/usr/lib/frr", "/run/frr"
 LAN, ANSWER = "10.2.0.0/24", "10.1.0.1" # of r2, and of r1
 SENDER, RECEIVER = "10.0.4.1", "10.2.0.2"
 READY_S = 60
+UNTIL_STOPPED = ["--time", "3600s", "--drain", f"{READY_S}s"] # of a sender
 BEFORE_S = 0.2
 LAN_DEV = "lan"
 # A PFC frame for class 3 with the longest time, every 20 ms. It prints when it begins.
@@ -46,8 +47,10 @@ while time.monotonic() < begin + float(sys.argv[2]):
 ARRIVAL = re.compile(r"(?m)^(\d+\.\d+) (\w+) +(In|Out) +IP \S+\.(\d+) > ")
 
 
-class Routers(World):
+class Routers(QuickWorld):
     """Use it in a `with` block; then policy(), start_frr() and converge()."""
+
+    FIRST = ["nice", "-n", "-10"] # its links are full: in real time nothing else would run
 
     def __init__(self, detect_ms=300):
         super().__init__(4, ipv6=True)
@@ -104,7 +107,9 @@ class Routers(World):
     def start_switch(self, programs, name):
         with open(os.path.join(CONF, "policy.yaml")) as f:
             text = f.read()
-        text = text.replace("name: bgp", f"name: {name}")
+        # With the stand-in, which quiet() would turn off: the links are full, and a worker that a
+        # busy machine keeps waiting loses no frame of class 3.
+        text = text.replace("name: bgp", f"name: {name}, stall: {{pause_after: 10ms}}")
         text = text.replace("weirlab-plane", self.ns(PLANE))
         switch = Switch(self, programs, name, text)
         self.sysctl(PLANE, "net.ipv4.conf.p4.proxy_arp=1")

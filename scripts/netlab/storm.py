@@ -8,6 +8,7 @@ import json
 import time
 
 from acts import at_rest
+from meter import Meter
 from play import keep
 from screen import ALARM, BOLD, DIM, YELLOW
 from switch import Host, Switch, pick
@@ -313,9 +314,10 @@ class StormPlay:
         r = Result()
         switch = Switch(world, self.programs, self.name,
                         policy_of(number, self.policy, self.name))
-        listeners = [Host(world, self.programs, 2, "receiver", "--listen", *HOST).ready(),
-                     Host(world, self.programs, 3, "storm", "--listen", *STORM, *HOST).ready()]
+        listeners = [Host(world, self.programs, 2, "receiver", "--listen", *HOST).ready()]
         sender = Host(world, self.programs, 1, "sender", *SENDER, *HOST).ready()
+        # It connects as soon as h3 is there, and the time until the storm begins with h3.
+        listeners.append(Host(world, self.programs, 3, "storm", "--listen", *STORM, *HOST).ready())
         self.watch(switch, sender, r, Narrator(self.screen, number))
         self.finish(switch, sender, listeners, r)
         if number == 2:
@@ -327,14 +329,15 @@ class StormPlay:
         start = time.monotonic()
         limit = start + BEFORE_S + STORM_S + AFTER_S + DRAIN_S
         narrator.head()
-        while sender.process.running() and time.monotonic() < limit:
-            s = {"t": time.monotonic()}
-            for what in ("queues", "pfc", "watchdog"):
-                s.update(switch.show(what))
-            r.samples.append(s)
-            narrator.take(r, s["t"] - start)
-            self.look(switch, r, s)
-            time.sleep(SAMPLE_EVERY_S)
+        with Meter(switch.name, 1) as meter:
+            while sender.process.running() and time.monotonic() < limit:
+                s = {"t": time.monotonic()}
+                for what in ("queues", "pfc", "watchdog"):
+                    s.update(meter.show(what))
+                r.samples.append(s)
+                narrator.take(r, s["t"] - start)
+                self.look(switch, r, s)
+                time.sleep(SAMPLE_EVERY_S)
         sender.process.wait(1)
 
     def look(self, switch, r, s):

@@ -17,7 +17,7 @@ class Programs:
     def __init__(self, build, door=None):
         self.door = door
         for name, path in PROGRAMS.items():
-            full = os.path.join(build, path)
+            full = os.path.abspath(os.path.join(build, path))
             if not os.access(full, os.X_OK):
                 raise Failed(f"{full} is missing; run scripts/setup")
             setattr(self, name.replace("-", "_"), full)

@@ -18,7 +18,7 @@ import page # noqa: E402
 from live import eventually, want # noqa: E402
 
 live.need_root("ping", "tshark", "vtysh")
-from routers import ANSWER, DAEMONS, PLANE, RUN, Routers # noqa: E402: the path is set by live
+from routers import ANSWER, DAEMONS, PLANE, RUN, UNTIL_STOPPED, Routers # noqa: E402: see live
 from switch import Programs, pick # noqa: E402
 from world import run, switch_name # noqa: E402
 
@@ -66,7 +66,7 @@ def routes(world, switch):
 
 def same_routes(world, switch):
     eventually(lambda: len(set(map(frozenset, routes(world, switch)))) == 1,
-               f"show routes is ip route: {routes(world, switch)}", 10)
+               f"show routes is ip route: {routes(world, switch)}")
 
 
 def pings(world):
@@ -110,7 +110,7 @@ def a_cut_link_moves_lossless_traffic_with_pfc_and_ecn():
     with lab() as world:
         switch = started(world)
         receiver = world.receiver(PROGRAMS)
-        sender = world.sender(PROGRAMS, "--qps", "8", "--time", "6s", "--rto", "20ms")
+        sender = world.sender(PROGRAMS, "--qps", "8", "--rto", "20ms", *UNTIL_STOPPED)
         eventually(lambda: both_carry(switch), "both links carry class 3")
         before = state(switch)
         world.carrier("e2", False)
@@ -118,7 +118,7 @@ def a_cut_link_moves_lossless_traffic_with_pfc_and_ecn():
         eventually(lambda: state(switch)["marks"] > before["marks"] + 100 and
                    state(switch)["pauses"] > before["pauses"], "marks and PAUSE on the new path")
         same_routes(world, switch)
-        want(sender.wait(60) == 0, sender.said())
+        want(sender.stop(seconds=60) == 0, sender.said())
         receiver.stop()
         lost = [d for d in switch.show("drops")["drops"]
                 if d["class"] == 3 and d["reason"] not in ("port-down", "no-route")]
@@ -135,14 +135,14 @@ def bfd_holds_under_full_load_and_while_a_class_is_paused():
         switch = started(world)
         before = downs(world)
         receiver = world.receiver(PROGRAMS)
-        sender = world.sender(PROGRAMS, "--qps", "8", "--time", "9s", "--rto", "1s")
+        sender = world.sender(PROGRAMS, "--qps", "8", "--rto", "1s", *UNTIL_STOPPED)
         eventually(lambda: both_carry(switch) and state(switch)["marks"] > 100, "full links")
         pauser = world.pauser("e2", PAUSED_S)
         eventually(lambda: paused(switch) > 10, "p2 obeys PAUSE of class 3")
         want(pauser.wait(60) == 0, pauser.said())
         want(downs(world) == before, f"{before} sessions had gone down, now {downs(world)}")
         want(len(bfd_up(world)) == 3, "three BFD sessions")
-        want(sender.wait(60) == 0, sender.said())
+        want(sender.stop(seconds=60) == 0, sender.said())
         receiver.stop()
         want([d for d in switch.show("drops")["drops"] if d["class"] == 3] == [], "no loss")
         want(switch.stop() == 0, switch.process.said())

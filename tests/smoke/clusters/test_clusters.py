@@ -28,7 +28,7 @@ SWEEP = str(ROOT / "control/lab/sweep.py")
 SCENARIO = str(ROOT / "conf/lab/first.yaml")
 PORT = 8786
 ON = f"dask://127.0.0.1:{PORT}"
-SKIP, ENDS_S = 77, 120
+SKIP, ENDS_S = 77, 300
 PROGRAM = """#!/bin/sh
 # {comment}
 if [ "$1" = run ]; then

@@ -24,7 +24,8 @@ BUILD = os.path.abspath(sys.argv[1])
 PRIVATE = ("/run/netns", "/run/weir", "/run/dpdk", "/run/frr")
 PLACES = (*PRIVATE, "/dev/hugepages")
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
-STARTS_S, ENDS_S = 120, 60
+STARTS_S, ENDS_S = 300, 60
+GRACE_S = 30 # of scripts/contain
 
 
 def processes():
@@ -59,7 +60,7 @@ def everything(tmp):
     return files(tmp), [line for _, line in processes()]
 
 
-def in_the_end(read, expected, what, seconds=10):
+def in_the_end(read, expected, what, seconds=ENDS_S):
     """The kernel takes a moment to free what a process held."""
     end = time.monotonic() + seconds
     while (found := read()) != expected and time.monotonic() < end:
@@ -191,7 +192,8 @@ def an_installation_ends_first():
         run.wait_for(runs(installer), "the installation")
         run.p.terminate()
         want(run.p.wait(ENDS_S) == 143, f"exit status {run.p.returncode}")
-        want(2 <= time.monotonic() - began < 20, "it ended before the installation, or never")
+        took = time.monotonic() - began
+        want(2 <= took < GRACE_S, f"it ended before the installation, or was killed: {took:.1f} s")
 
 
 def what_a_command_leaves_is_named():

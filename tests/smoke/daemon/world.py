@@ -16,6 +16,7 @@ NAME = ID
 SOCK = f"/run/weir/{NAME}.sock"
 HOSTS = 3
 TOS_CLASS3 = "0x68"  # DSCP 26
+LATE_S = 60  # what must happen may be this late on a busy machine
 
 POLICY = """\
 switch: {name: %s, stall: {pause_after: off}, lldp: off, workers: 1, buffer: {size: 4MB}}
@@ -34,7 +35,7 @@ profiles:
 """ % (NAME, ID)
 
 
-def sh(*cmd, check=True, timeout=30, **kw):
+def sh(*cmd, check=True, timeout=LATE_S, **kw):
     r = subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                        timeout=timeout, **kw)
     if check and r.returncode != 0:
@@ -67,7 +68,7 @@ def want_eq(a, b, text):
     want(a == b, f"{text}: {a!r} is not {b!r}")
 
 
-def eventually(condition, text, timeout=10):
+def eventually(condition, text, timeout=LATE_S):
     """For what a busy machine may do late, not for what must not happen at all."""
     end = time.monotonic() + timeout
     while not condition():
@@ -95,6 +96,8 @@ class World:
                "peer", "name", end, "netns", f"{ID}h{i}")
             sh(*ns("s"), "sysctl", "-qw", f"net.ipv6.conf.{sw}.disable_ipv6=1", check=False)
             host(i, "sysctl", "-qw", f"net.ipv6.conf.{end}.disable_ipv6=1", check=False)
+            # No ARP five seconds after a ping, in the middle of what is counted.
+            host(i, "sysctl", "-qw", f"net.ipv4.neigh.{end}.delay_first_probe_time=3600")
             for where, dev in (("s", sw), (f"h{i}", end)):
                 sh(*ns(where), "ethtool", "-K", dev, "tx", "off", "tso", "off", "gso", "off",
                    "gro", "off", check=False)
@@ -124,7 +127,7 @@ class Switch:
         return os.pread(f.fileno(), 1 << 22, 0).decode(errors="replace")
 
     def ready(self):
-        end = time.monotonic() + 30
+        end = time.monotonic() + LATE_S
         while time.monotonic() < end:
             if "\nready\n" in "\n" + self.text(self.out):
                 return self
@@ -133,7 +136,7 @@ class Switch:
             time.sleep(0.02)
         raise AssertionError(f"weir is not ready\n{self.text(self.out)}{self.text(self.err)}")
 
-    def stop(self, sig=signal.SIGTERM, timeout=10):
+    def stop(self, sig=signal.SIGTERM, timeout=LATE_S):
         if self.p.poll() is None:
             self.p.send_signal(sig)
         try:
@@ -151,8 +154,9 @@ def write_policy(text):
     return f.name
 
 
-def ping(a, b, *args, count=5, tos="0"):
-    return host(a, "ping", "-q", "-c", str(count), "-i", "0.05", "-W", "1", "-Q", tos, *args,
+def ping(a, b, *args, count=5, tos="0", wait=10):
+    """Whether there is an answer; wait: seconds for the first one, short where none is to come."""
+    return host(a, "ping", "-q", "-c", str(count), "-i", "0.05", "-W", str(wait), "-Q", tos, *args,
                 f"10.77.0.{b}", check=False).returncode == 0
 
 

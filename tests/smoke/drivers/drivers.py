@@ -41,7 +41,7 @@ def cross(sizes, *args):
                         continue  # the receiving kernel discards it
                     sent = frame(size, seq, **extra)
                     source.send(sent)
-                    got = target.recv(2)
+                    got = target.recv()
                     if got != sent:
                         raise AssertionError(
                             f"size {size} {extra}: got {got and (len(got), got[:24].hex())}, "
@@ -82,7 +82,7 @@ def generic_mode_takes_over_with_a_note_and_carries_the_largest_frame():
             for size in (34, 1514, 3568):
                 sent = frame(size)
                 a.send(sent)
-                equal(b.recv(2), sent, f"frame of {size}")
+                equal(b.recv(), sent, f"frame of {size}")
     notes = [line for line in loop.err.splitlines() if "generic hook" in line]
     equal(len(notes), 2, "a note for each port")
     remake()
@@ -96,7 +96,7 @@ def a_frame_longer_than_a_buffer_is_dropped_and_leaves_the_next_ones_whole():
             a.send(frame(2800, seq))
             sent = frame(1514, seq)
             a.send(sent)
-            equal(b.recv(2), sent, "the next frame")
+            equal(b.recv(), sent, "the next frame")
     remake()
 
 
@@ -107,7 +107,7 @@ def a_frame_whose_front_was_cut_leaves_from_its_new_start():
             loop.ask(f"move 0 {cut}")
             sent = frame(cut) + frame(200, cut)
             a.send(sent)
-            equal(b.recv(2), sent[cut:], f"frame less {cut} bytes")
+            equal(b.recv(), sent[cut:], f"frame less {cut} bytes")
 
 
 @test
@@ -116,7 +116,7 @@ def a_pfc_frame_keeps_its_34_bytes():
     equal(len(sent), 34, "length")
     with Wire("a", "ea") as a, Wire("b", "eb") as b, Loop("xdp:swa", "xdp:swb"):
         a.send(sent)
-        equal(b.recv(2), sent, "PFC frame")
+        equal(b.recv(), sent, "PFC frame")
 
 
 @test
@@ -127,7 +127,7 @@ def normal_pages_carry_frames_too():
         for size in (34, 700, 1514):
             sent = frame(size)
             a.send(sent)
-            equal(b.recv(2), sent, f"frame of {size}")
+            equal(b.recv(), sent, f"frame of {size}")
 
 
 @test
@@ -146,10 +146,10 @@ def lldp_goes_to_the_kernel_and_nowhere_else():
         for extra in ({}, tagged):
             sent = frame(80, dst=LLDP_DST, ethertype=LLDP, **extra)
             a.send(sent)
-            equal(host.recv(2), sent, "LLDP at the host's stack")
+            equal(host.recv(), sent, "LLDP at the host's stack")
         after = frame(60, 7)
         a.send(after)
-        equal(b.recv(2), after, "first frame at the other port")
+        equal(b.recv(), after, "first frame at the other port")
         equal(host.recv(0.1), None, "the host's stack")
         equal(loop.ask("stats 0")["to_kernel"], 2, "to_kernel")
 
@@ -197,7 +197,7 @@ def a_frame_above_the_limit_is_lost_and_counted():
         until(lambda: loop.ask("stats 0")["missed"] == 1, "missed")
         sent = frame(1514)
         a.send(sent)
-        equal(b.recv(2), sent, "the next frame")
+        equal(b.recv(), sent, "the next frame")
     remake()
 
 
@@ -236,7 +236,7 @@ def short_frames_leave_descriptors_for_pfc():
 def an_empty_ring_takes_a_frame_longer_than_its_limit():
     with Loop("-t", "100", "xdp:swa", "xdp:swb") as loop, Wire("b", "eb") as b:
         equal(loop.ask("send 1 1 1500")["taken"], 1, "taken")
-        equal(len(b.recv(2)), 1500, "length")
+        equal(len(b.recv()), 1500, "length")
 
 
 @test
@@ -317,7 +317,7 @@ def a_second_switch_on_a_port_is_refused_and_the_first_goes_on():
         refused("swa: port already in use by another weir or weir-host", "xdp:swa")
         sent = frame(60)
         a.send(sent)
-        equal(b.recv(2), sent, "frame through the first")
+        equal(b.recv(), sent, "frame through the first")
 
 
 # ---- what is refused
@@ -366,9 +366,9 @@ def a_tap_and_an_xdp_port_forward_to_each_other():
             for size in (34, 60, 1000, 1514):
                 sent = frame(size, size)
                 tap.send(sent)
-                equal(b.recv(2), sent, f"{size} bytes from the tap")
+                equal(b.recv(), sent, f"{size} bytes from the tap")
                 b.send(sent)
-                equal(tap.recv(2), sent, f"{size} bytes to the tap")
+                equal(tap.recv(), sent, f"{size} bytes to the tap")
 
 
 @test
@@ -379,9 +379,9 @@ def af_packet_carries_frames_and_refuses_to_truncate():
         for size in (34, 1514):
             sent = frame(size, size)
             a.send(sent)
-            equal(b.recv(2), sent, f"{size} bytes")
+            equal(b.recv(), sent, f"{size} bytes")
             b.send(sent)
-            equal(a.recv(2), sent, f"{size} bytes back")
+            equal(a.recv(), sent, f"{size} bytes back")
     refused("framesz=1024 would truncate frames of 1522 bytes; write framesz=1664,blocksz=53248 "
             "or leave it out", device + ",framesz=1024")
     refused("swa: its MTU is 1500 and the port needs 4096; `ip link set dev swa mtu 4096`",
@@ -401,7 +401,7 @@ def af_packet_carries_a_roce_mtu_with_slots_of_its_own_or_the_users():
         for source, target in ((a, b), (b, a)):
             sent = frame(4110)
             source.send(sent)
-            equal(target.recv(2), sent, "4110 bytes")
+            equal(target.recv(), sent, "4110 bytes")
     remake()
 
 

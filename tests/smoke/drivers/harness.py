@@ -20,6 +20,7 @@ SOL_PACKET, PACKET_AUXDATA = 263, 8
 PACKET_ADD_MEMBERSHIP, PACKET_MR_PROMISC = 1, 1
 VLAN_VALID = 1 << 4
 ETH_P_ALL = 0x0003
+LATE_S = 30  # what must happen may be this late on a busy machine
 
 
 def sh(*cmd, check=True):
@@ -110,7 +111,7 @@ class Wire:
     def send(self, frame):
         self.sock.send(frame)
 
-    def recv(self, wait):
+    def recv(self, wait=LATE_S):
         """The next frame that the interface received, None when nothing came."""
         end = time.monotonic() + wait
         while select.select([self.sock], [], [], max(0, end - time.monotonic()))[0]:
@@ -125,7 +126,7 @@ class Wire:
             return data
         return None
 
-    def recv_n(self, n, wait=2.0):
+    def recv_n(self, n, wait=LATE_S):
         got = []
         while len(got) < n and (frame := self.recv(wait)) is not None:
             got.append(frame)
@@ -137,7 +138,7 @@ def equal(got, want, what):
         raise AssertionError(f"{what}: got {got!r}, want {want!r}")
 
 
-def until(fn, what, wait=3.0):
+def until(fn, what, wait=LATE_S):
     end = time.monotonic() + wait
     while not fn():
         if time.monotonic() > end:

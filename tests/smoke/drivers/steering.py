@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 sys.dont_write_bytecode = True
-from harness import Wire, equal, inside, ip, ns, until  # noqa: E402
+from harness import LATE_S, Wire, equal, inside, ip, ns, until  # noqa: E402
 from loop import LLDP, LLDP_DST, Loop, frame, pfc, run_tests  # noqa: E402
 
 TESTS = []
@@ -42,7 +42,7 @@ def a_pfc_frame_is_known_by_class_and_still_received():
         for sent in (pfc({3: 0xFFFF, 5: 258}), pfc({3: 0}, size=60), pfc({0: 1}, dst=to_a_station),
                      pfc({1: 1}, dst=to_a_group)):
             a.send(sent)
-            equal(b.recv(2), sent, "the frame")
+            equal(b.recv(), sent, "the frame")
         equal(words(loop), [(0, 0), (0, 0), (0, 0), (2, 0), (0, 0), (1, 258), (0, 0), (0, 0)],
               "the words of the port")
         equal(words(loop, 1), [(0, 0)] * 8, "the words of the other port")
@@ -109,7 +109,8 @@ def check(wires, sent, to_host, what):
     a, b, host = wires
     a.send(sent)
     for place, wire, wanted in (("host", host, to_host), ("other port", b, to_host is not True)):
-        equal(wire.recv(2 if wanted else 0.02), sent if wanted else None, f"{what} at the {place}")
+        equal(wire.recv(LATE_S if wanted else 0.02), sent if wanted else None,
+              f"{what} at the {place}")
 
 
 class Steered:

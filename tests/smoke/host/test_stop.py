@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""SIGTERM ends `weir` within a second, whatever it does, and leaves no file behind.
+"""SIGTERM ends `weir` within a second, whatever it does, and leaves no file behind. It goes before
+whatever else the machine does; moments in which it still gets no processor do not count.
 
 A worker that never returns keeps two SIGTERMs from ending `weir`; the third ends it.
 
@@ -22,6 +23,9 @@ import threading
 import time
 
 from harness import Failed, main, want
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "live"))
+from live import go_first, stop_time # noqa: E402: the path is set here
 
 SECOND = 1.0
 NAME = "stop"
@@ -78,13 +82,8 @@ class Daemon:
 
     def stop(self, text):
         """Its exit status, and how long it took."""
-        began = time.monotonic()
-        self.p.send_signal(signal.SIGTERM)
-        try:
-            status = self.p.wait(10)
-        except subprocess.TimeoutExpired:
-            raise Failed(f"{text}: still runs after 10 s") from None
-        took = time.monotonic() - began
+        took = stop_time(self.p)
+        status = self.p.wait()
         print(f"    {text}: exit {status} after {took:.2f} s", flush=True)
         want(took < SECOND, f"{text}: took {took:.2f} s")
         want(not left_behind(), f"{text}: left {left_behind()}")
@@ -165,4 +164,5 @@ def with_a_worker_that_never_returns(args):
 TESTS = [while_it_climbs_up, with_unread_output, with_a_worker_that_never_returns]
 
 
+go_first(children=True)
 sys.exit(main(__doc__, TESTS, "weir", "weirctl"))

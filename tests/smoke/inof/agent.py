@@ -5,6 +5,7 @@ notice as a line of JSON.
 
 usage: agent.py DEVICE ADDRESS target|initiator [NQN] [--silent]
 """
+import fcntl
 import json
 import socket
 import struct
@@ -37,6 +38,12 @@ class Host:
         self.name = device # in its port ID
         self.family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self.address = socket.inet_pton(self.family, address)
+
+    def wait_until_up(self):
+        """What is sent before is gone. SIOCGIFFLAGS, IFF_RUNNING."""
+        request = struct.pack("16s16x", self.device.encode())
+        while not struct.unpack("16xH", fcntl.ioctl(self.socket, 0x8913, request)[:18])[0] & 0x40:
+            time.sleep(0.01)
 
     def send(self, to, ether_type, payload):
         frame = to + self.mac + struct.pack(">H", ether_type) + payload
@@ -81,6 +88,7 @@ def main():
     silent = "--silent" in sys.argv
     words = [w for w in sys.argv[1:] if w != "--silent"]
     host = Host(*words[:3], words[3] if len(words) > 3 else "")
+    host.wait_until_up()
     host.register()
     host.query()
     print("ready", flush=True)
@@ -92,7 +100,7 @@ def main():
             print(json.dumps({"time": time.clock_gettime(time.CLOCK_MONOTONIC),
                               "host": socket.inet_ntop(host.family, parts["src"]),
                               "online": parts["state"][-1] == 1, "reason": parts["reason"][-1],
-                              "role": role, "port": port,
+                              "role": role, "port": port, "seq": parts["seq"].hex(),
                               "nqn": parts["service"][7:7 + n].decode()}), flush=True)
         if acks and not silent:
             host.message(acks)

@@ -10,7 +10,6 @@ import os
 import shutil
 import signal
 import sys
-import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "live"))
@@ -26,8 +25,13 @@ TARGET, INITIATOR = "10.0.0.1", "10.0.0.2"
 WRONG = "_ws.malformed || _ws.expert.severity == error || bgp && _ws.expert.severity == warning"
 
 
+def notices(agent):
+    """Each once: one that was answered late has come again, with its number."""
+    return list({(n["host"], n["seq"]): n for n in agent.told()}.values())
+
+
 def told(agent):
-    return [(n["online"], n["reason"]) for n in agent.told() if n["host"] == TARGET]
+    return [(n["online"], n["reason"]) for n in notices(agent) if n["host"] == TARGET]
 
 
 def started(world, *reflectors, words=(), bfd=False):
@@ -181,7 +185,7 @@ def a_reflector_that_is_killed_comes_back_and_no_host_is_told():
         eventually(lambda: sorted(world.routes("ipv4")) == [f"{TARGET}/32", f"{INITIATOR}/32"],
                    "the new reflector has both hosts")
         nothing_was_told_since(world, initiator)
-        want([n["online"] for n in target.told()] == [True], f"{target.told()}")
+        want([n["online"] for n in notices(target)] == [True], f"{target.told()}")
         world.end()
 
 
@@ -226,7 +230,7 @@ def a_switch_that_is_cut_off_keeps_the_last_word_and_others_hear_of_bfd_down():
         eventually(lambda: world.said(1, "is down"), "the cut")
         world.heal(1)
         eventually(lambda: told(initiator)[2:] == [(True, 0)], "the target is back")
-        want([n["online"] for n in target.told()] == [True], f"{target.told()}")
+        want([n["online"] for n in notices(target)] == [True], f"{target.told()}")
         world.end()
 
 
@@ -241,7 +245,8 @@ def with_bfd_a_switch_that_is_silent_is_noticed_before_the_hold_time():
     want(words == [["zebra"], ["bfdd"], ["bgpd", "-n", "conf/frr/reflector.conf"], ["zebra"],
                    ["bfdd", "conf/frr/bfd.conf"]], f"{words}")
     with Peers(PROGRAMS) as world:
-        target, initiator = started(world, bfd=True)
+        # A reflector that waited for a restart would tell of nothing within the test.
+        target, initiator = started(world, words=("--restart", "600"), bfd=True)
         # The links here are point to point, which bfdd of the reflector takes for several hops.
         peer = f"peer {REFLECTOR}"
         world.start_bfd("sw", "-f", world.frr_conf(
@@ -250,12 +255,11 @@ def with_bfd_a_switch_that_is_silent_is_noticed_before_the_hold_time():
         got = [world.run("rr", "ip", "route", "show", "proto", "bgp").stdout,
                world.json_of("show ip route bgp")]
         want(got == ["", {}], f"no route of a host is to forward by: {got}")
-        began = time.monotonic()
         world.swallow(1)
         eventually(lambda: told(initiator)[1:] == [(False, 7)], "bfd-down, and nothing else")
-        took = time.monotonic() - began
-        want(took < 6, f"{took} s, and the hold time is 9 s") # and 10 s of restart would follow
-        want([n["online"] for n in target.told()] == [True], f"{target.told()}")
+        why = world.bgp(f"neighbors {address(1)}")[address(1)].get("lastNotificationReason")
+        want(why == "Cease/BFD Down", f"the session ended by {why}")
+        want([n["online"] for n in notices(target)] == [True], f"{target.told()}")
         # A speaker that is killed is no fault of the switch, and BFD goes on.
         world.kill_speaker(2)
         world.up_again(2)
@@ -272,7 +276,7 @@ def hosts_with_ipv6_addresses_find_each_other_and_part():
         eventually(lambda: target.last("fd00::2") == (True, 0), "the target is told")
         cut(world, 1)
         eventually(lambda: initiator.last("fd00::1") == (False, 1), "link-down")
-        want([n["host"] for n in initiator.told()] == ["fd00::1"] * 2, f"{initiator.told()}")
+        want([n["host"] for n in notices(initiator)] == ["fd00::1"] * 2, f"{initiator.told()}")
         world.end()
 
 

@@ -19,12 +19,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "live"))
 import live # noqa: E402
 import page # noqa: E402
-from hosts import dropped, link, ping # noqa: E402
+from hosts import all_answered, dropped, link, ping # noqa: E402
 from live import eventually, want # noqa: E402
 
 live.need_root("ping", "tcpdump", "traceroute")
 from switch import Programs, Switch # noqa: E402: the path is set by live
-from world import World, run, switch_name # noqa: E402
+from world import Failed, World, run, switch_name # noqa: E402
 
 PLANE = "weirlab-plane" # the namespace of the taps
 TABLE = 131072 # prefixes
@@ -110,7 +110,10 @@ def same_routes(world, switch):
     def differ():
         ours, theirs = switch_routes(switch), kernel_routes(world)
         return sorted(map(str, ours - theirs)), sorted(map(str, theirs - ours))
-    eventually(lambda: differ() == ([], []), f"the same routes: {differ()}", 5)
+    try:
+        eventually(lambda: differ() == ([], []), "the same routes")
+    except Failed:
+        raise AssertionError(f"other routes than those of the kernel: {differ()}") from None
 
 
 def the_kernel_answers_and_the_switch_forwards():
@@ -121,7 +124,7 @@ def the_kernel_answers_and_the_switch_forwards():
             eventually(lambda to=to: ping(world, "h1", to, count=1) == 1, f"{to} answers")
         for to in ("10.0.2.2", "fd00:2::2"):
             eventually(lambda to=to: ping(world, "h1", to, count=1) == 1, f"{to} is reached")
-            want(ping(world, "h1", to) == 5, f"five pings to {to}")
+            want(all_answered(world, "h1", to), f"five pings to {to}")
         same_routes(world, switch)
         want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
         want(len(world.ip("-j", "link")) == 1, "the taps go with the switch")
@@ -203,7 +206,7 @@ def show_routes_equals_ip_route():
 
 def path(world, host, to, *args):
     """The routers on the way, and the destination, as traceroute finds them."""
-    out = world.run(host, "traceroute", "-n", "-q", "1", "-w", "2", "-m", "4", *args, to).stdout
+    out = world.run(host, "traceroute", "-n", "-q", "1", "-w", "10", "-m", "4", *args, to).stdout
     return [line.split()[1] for line in out.splitlines()[1:]]
 
 
@@ -365,12 +368,12 @@ def routes_beyond_the_table_leave_the_others_unhurt():
         for n in (1, 2):
             world.ip("-batch", os.path.join(world.logs, "add"))
             eventually(lambda: (kernel()["taken"], kernel()["no_room"]) == (TABLE, before),
-                       f"a full table: {kernel()}", 60)
-            want(ping(world, "h1", "10.9.0.1") == 5, "the route of before goes on")
-            want(ping(world, "h1", "10.0.3.254") == 5, "and the switch answers")
+                       f"a full table: {kernel()}", 300)
+            want(all_answered(world, "h1", "10.9.0.1"), "the route of before goes on")
+            want(all_answered(world, "h1", "10.0.3.254"), "and the switch answers")
             world.ip("-batch", os.path.join(world.logs, "del"))
             eventually(lambda: (kernel()["taken"], kernel()["no_room"]) == (before, 0),
-                       f"room again: {kernel()}", 60)
+                       f"room again: {kernel()}", 300)
             want(len(events(switch, "linux-routes-refused")) == n, "one event each time")
         same_routes(world, switch)
         want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
@@ -421,13 +424,12 @@ def what_cannot_start_says_what_to_type():
 
 
 FLOOD = """
-import socket, sys, time
+import socket, sys
 s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
 s.bind((sys.argv[1], 0))
-frame, end = bytes.fromhex(sys.argv[2]), time.monotonic() + float(sys.argv[3])
-while time.monotonic() < end:
-    for _ in range(64):
-        s.send(frame)
+frame = bytes.fromhex(sys.argv[2])
+while True:
+    s.send(frame)
 """
 
 
@@ -462,12 +464,14 @@ def floods_are_policed_and_data_goes_on():
                         if r["port"] == "p1" and r["reason"] == reason][0]
             before = punts()
             flood = world.spawn("h1", f"flood-{reason}", "/usr/bin/python3", "-c", FLOOD, "e1",
-                                frame, "2")
+                                frame)
             eventually(lambda: punts()["limited"] > before["limited"] + 1000,
                        f"a flood of {reason} is policed: {punts()}")
-            want(ping(world, "h2", "10.0.3.3", count=5) == 5, f"data goes on beside {reason}")
-            want(ping(world, "h2", "10.0.2.254", count=5) == 5, "and the kernel answers others")
-            flood.wait(20)
+            before = punts()
+            want(all_answered(world, "h2", "10.0.3.3"), f"data goes on beside {reason}")
+            want(all_answered(world, "h2", "10.0.2.254"), "and the kernel answers others")
+            want(punts()["limited"] > before["limited"], "beside the flood")
+            flood.kill()
         want([e["port"] for e in events(switch, "copp-limit")][:1] == ["p1"], "an event")
         want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
 
@@ -475,12 +479,12 @@ def floods_are_policed_and_data_goes_on():
 # UDP by a device to a new address of 10.77.0.0/16 each time, 2,000 a second.
 STRANGERS = """
 import socket, struct, sys, time
-device, mac, seconds = sys.argv[1], bytes.fromhex(sys.argv[2]), float(sys.argv[3])
+device, mac = sys.argv[1], bytes.fromhex(sys.argv[2])
 s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
 s.bind((device, 0))
 begin, n = time.monotonic(), 0
-while (now := time.monotonic() - begin) < seconds:
-    while n < 2000 * now:
+while True:
+    for _ in range(min(int(2000 * (time.monotonic() - begin)) - n, 100)):
         n += 1
         h = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 46, 0, 0, 64, 17, 0,
                         socket.inet_aton("10.0.1.1"), bytes([10, 77, n >> 8 & 255, n & 255]))
@@ -502,11 +506,15 @@ def frames_to_strangers_leave_the_kernel_room_for_others():
         settled(world, switch)
         mac = link(world, "sw", "sw1")["address"]
         sender = world.spawn("h1", "strangers", "/usr/bin/python3", "-c", STRANGERS, "e1",
-                             mac.replace(":", ""), "4")
-        eventually(lambda: switch.show("linux")["kernel"]["requests_limited"] > 500, "a flood")
-        met = [ping(world, "h3", f"10.0.2.{i}", count=3) for i in (51, 52, 53)]
-        want(met == [3, 3, 3], f"new stations answered {met} of 3 pings each")
-        want(sender.wait(60) == 0, sender.said())
+                             mac.replace(":", ""))
+        limited = lambda: switch.show("linux")["kernel"]["requests_limited"]
+        eventually(lambda: limited() > 500, "a flood")
+        before = limited()
+        met = [all_answered(world, "h3", f"10.0.2.{i}", 3) for i in (51, 52, 53)]
+        want(met == [True] * 3, f"all pings to new stations are answered: {met}")
+        want(limited() > before, "beside the flood")
+        want(sender.running(), sender.said())
+        sender.kill()
         want(switch.stop() == 0, switch.process.said())
 
 
@@ -525,7 +533,7 @@ def a_peer_of_a_tunnel_on_a_link_is_resolved():
     with Router() as world:
         switch = world.switch(VTEP)
         eventually(lambda: any(n["ip"] == "10.0.2.2" and n["state"] == "reachable"
-                               for n in switch.show("neighbours")["neighbours"]), "the peer", 8)
+                               for n in switch.show("neighbours")["neighbours"]), "the peer")
         before = dropped(switch, "no-neighbour")
         world.run("h1", "ping", "-c", "1", "-W", "1", "10.0.1.77", check=False) # ARP floods
         want(dropped(switch, "no-neighbour") == before, "tunnelled frames know their next hop")
@@ -538,13 +546,13 @@ def the_page_is_true():
     """docs/linux.md, command by command."""
     def run_one(words):
         done = subprocess.run(words, cwd=live.ROOT, stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, timeout=60)
+                              text=True, timeout=300)
         want(done.returncode == 0, f"{' '.join(words)}: {done.stdout}{done.stderr}")
         return done.stdout
 
     def tried(words, text):
         def holds():
-            done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+            done = subprocess.run(words, capture_output=True, text=True, timeout=300)
             return text in done.stdout
         eventually(holds, f"{' '.join(words)}: {text}")
 
@@ -580,7 +588,7 @@ def the_page_is_true():
             want(len(after) == 9, f"each command of the page is tried: {list(after)}")
         finally:
             weir.send_signal(signal.SIGTERM)
-            want(weir.wait(30) == 0, "weir ends")
+            want(weir.wait(60) == 0, "weir ends")
             for name in ("router", "left", "right"):
                 run_one(["ip", "netns", "del", name])
 

@@ -3,6 +3,7 @@
 dropped."""
 import json
 import os
+import re
 import subprocess
 import time
 
@@ -17,6 +18,13 @@ def ping(world, host, to, *args, count=5):
     done = world.run(host, "ping", "-n", "-c", str(count), "-i", "0.1", "-W", "1", *args, to,
                      check=False)
     return done.stdout.count("bytes from")
+
+
+def all_answered(world, host, to, count=5):
+    """Whether each of so many requests in a row has its reply, which may be late."""
+    out = world.run(host, "ping", "-n", "-c", str(count), "-i", "0.1", "-w", "30", to,
+                    check=False).stdout
+    return set(range(1, count + 1)) <= set(map(int, re.findall(r"icmp_seq=(\d+) ttl", out)))
 
 
 def tcp(world, host, to, at):

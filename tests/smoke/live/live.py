@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the live smoke tests share: the lab's own modules, skipping, and one way to run tests."""
 import os
+import signal
 import sys
+import time
 import traceback
 
 sys.dont_write_bytecode = True
@@ -30,6 +32,38 @@ def need_root(*programs):
     if run("ip", "netns", "add", probe, check=False).returncode != 0:
         skip("no network namespace can be made here")
     run("ip", "netns", "del", probe)
+
+
+def go_first(children=False):
+    """From now on this thread goes before whatever else the machine does, where that is allowed;
+    children: so do the processes that it starts. For what sleeps most of the time."""
+    policy = os.SCHED_RR | (0 if children else os.SCHED_RESET_ON_FORK)
+    try:
+        os.sched_setscheduler(0, policy, os.sched_param(1))
+    except OSError:
+        pass
+
+
+def kept_waiting(pid="self"):
+    """Seconds in which the main thread of a process was ready and had no processor. In what it takes
+    for something, these are the machine's share."""
+    with open(f"/proc/{pid}/schedstat") as f:
+        return int(f.read().split()[1]) / 1e9
+
+
+def stop_time(process, seconds=60):
+    """Sends SIGTERM; the seconds until the process has ended, without the machine's share. The
+    caller waits for it."""
+    began, without = time.monotonic(), kept_waiting(process.pid)
+    process.send_signal(signal.SIGTERM)
+    while True:
+        late = kept_waiting()
+        time.sleep(0.002)
+        ended = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+        took = time.monotonic() - began
+        if ended:
+            return took - (kept_waiting(process.pid) - without) - (kept_waiting() - late)
+        want(took < seconds, f"it still runs {seconds} s after SIGTERM")
 
 
 def left_behind(*also):

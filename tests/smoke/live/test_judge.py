@@ -8,15 +8,17 @@ usage: test_judge.py BUILD_DIR
 """
 import collections
 import os
+import signal
 import struct
 import subprocess
 import sys
 import time
 
 import live
-from live import want
+from live import eventually, want
 
 HOSTS = (1, 2, 3)
+ENOUGH = 1000 # frames of each sender
 SAMPLES = 25 # frames per opcode, ECN codepoint and link that scapy looks at
 PCAP_HEADER, RECORD_HEADER = 24, 16
 # Opcodes that must be seen, by name; RC but the last.
@@ -34,6 +36,9 @@ ECT0, CE = 2, 3
 TSHARK = ["tshark", "-n", "-o", "ip.check_checksum:TRUE", "--disable-protocol", "rpcordma"]
 # As conf/lab.yaml: 40 Gb/s and its times, five hundred times slower.
 SLOWED = ["--time-scale", "500", "--speed", "40G"]
+# A tail that is lost waits for --rto. A lossy class loses many, so its --rto is short: a second
+# of real time, and ten times what the buffer needs to drain.
+RTO, RTO_LOSSY = ["--rto", "4ms"], ["--rto", "2ms"]
 WARNINGS = '_ws.malformed || _ws.expert.severity >= "Warning"'
 
 
@@ -43,34 +48,53 @@ def capture(world, i):
     path = os.path.join(world.logs, f"link{i}.pcap")
     dump = world.spawn("tap", f"tcpdump{i}", "tcpdump", "-i", f"t{i}", "-w", path, "-s", "0", "-B",
                        "65536", "-U", "-Z", "root")
-    end = time.monotonic() + 10
-    while "listening on" not in dump.err():
-        want(dump.running() and time.monotonic() < end, f"tcpdump\n{dump.said()}")
-        time.sleep(0.05)
+    eventually(lambda: "listening on" in dump.err(), "tcpdump listens")
     return path, dump
 
 
-def hosts(world, programs, *commands):
-    """Runs an endpoint per (link, words...) side by side until all have ended."""
-    started = [Host(world, programs, i, f"host{i}", *SLOWED, "--rto", "4ms", *words)
-               for i, *words in commands]
+def hosts(world, programs, *commands, until=None):
+    """Runs an endpoint per (link, words...) side by side until all have ended. With `until` each is
+    told to end once that holds."""
+    started = [Host(world, programs, i, f"host{i}", *SLOWED, *words) for i, *words in commands]
+    if until:
+        eventually(lambda: until() or not all(h.process.running() for h in started),
+                   "the senders are in each other's way")
+        for h in started:
+            h.process.p.send_signal(signal.SIGTERM)
     for h in started:
-        status = h.process.wait(40)
+        status = h.process.wait(90)
         want(status == 0, f"{h.name} ended with {status}\n{h.process.said()}")
     return [h.report() for h in started]
 
 
-def traffic(world, programs):
-    to = ["--to", "10.0.0.3"]
-    congested = [*to, "--time", "2ms", "--qps", "4", "--depth", "32", "--drain", "20s"]
-    hosts(world, programs, (1, *congested, "--class", "3,5"), (2, *congested, "--class", "3,5"))
-    lossy = hosts(world, programs, (1, *congested, "--class", "0"), (2, *congested, "--class", "0"))
+def traffic(world, programs, switch):
+    def arrived():
+        return [pick(switch.show("ports")["ports"], name=p)["rx_packets"] for p in ("p1", "p2")]
+
+    def enough():
+        return all(now > before + ENOUGH for now, before in zip(arrived(), had))
+
+    def paused():
+        frames = {r["port"]: r["tx_pause"] for r in switch.show("pfc")["pfc"] if r["class"] == 3}
+        return enough() and min(frames["p1"], frames["p2"]) > 3
+
+    def dropped():
+        return enough() and sum(d["packets"] for d in switch.show("drops")["drops"]) > 100
+    to = ["--to", "10.0.0.3", "--drain", "60s"]
+    congested = [*to, "--time", "300ms", "--qps", "4", "--depth", "8"]
+    had = arrived()
+    hosts(world, programs, (1, *congested, *RTO, "--class", "3,5"),
+          (2, *congested, *RTO, "--class", "3,5"), until=paused)
+    had = arrived()
+    lossy = hosts(world, programs, (1, *congested, *RTO_LOSSY, "--class", "0"),
+                  (2, *congested, *RTO_LOSSY, "--class", "0"), until=dropped)
+    want(sum(r["naks_received"] for r in lossy) > 0, "a lossy class makes NAKs")
+    to += RTO
     for words in (["send", "--size", "5000"], ["send", "--size", "7"], ["write", "--size", "5"],
                   ["read", "--size", "9000"], ["read", "--size", "6"]):
         hosts(world, programs, (1, *to, "--count", "20", "--class", "3", "--op", *words),
               (2, *to, "--count", "20", "--class", "5", "--mtu", "256", "--op", *words))
     hosts(world, programs, (1, "--storm", "--class", "3", "--for", "40us"))
-    want(sum(r["naks_received"] for r in lossy) > 0, "a lossy class makes NAKs")
 
 
 def record():
@@ -82,7 +106,7 @@ def record():
         captures = {i: capture(world, i) for i in HOSTS}
         switch = Switch(world, programs, switch_name(), policy)
         listener = Host(world, programs, 3, "listener", "--listen", *SLOWED).ready()
-        traffic(world, programs)
+        traffic(world, programs, switch)
         time.sleep(0.5)
         listener.process.stop()
         want(switch.stop() == 0, "weir accounts for every frame at its end")
@@ -199,7 +223,7 @@ except ImportError:
 import tempfile # noqa: E402: the path is set by live
 
 from acts import policy_of # noqa: E402
-from switch import Host, Programs, Switch # noqa: E402
+from switch import Host, Programs, Switch, pick # noqa: E402
 from world import World, switch_name # noqa: E402
 
 LINKS = record()

@@ -16,7 +16,7 @@ from live import eventually, want # noqa: E402
 live.need_root()
 from peers import FRAME_BYTES, Peers # noqa: E402
 from switch import Programs, Switch, pick # noqa: E402: the path is set by live
-from world import World, run, switch_name # noqa: E402
+from world import QuickWorld, run, switch_name # noqa: E402
 
 POLICY = """\
 switch: {name: %s, buffer: {size: 1MB}%s}
@@ -165,7 +165,7 @@ def named(test, *args):
 
 
 PROGRAMS = Programs(sys.argv[1])
-with World(3) as WORLD:
+with QuickWorld(3) as WORLD:
     SWITCH = Switch(WORLD, PROGRAMS, switch_name(),
                     POLICY % (switch_name(), ", microbursts: on"))
     with Peers(WORLD) as PEERS:

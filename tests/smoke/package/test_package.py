@@ -28,7 +28,7 @@ import socket, sys, time
 tx, rx = (socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x88b5)) for _ in '12')
 tx.bind((sys.argv[1], 0x88b5)); rx.bind((sys.argv[2], 0x88b5)); rx.settimeout(0.2)
 frame = b'\\xff' * 6 + b'\\2\\0\\0\\0\\0\\1' + b'\\x88\\xb5' + bytes(range(100))
-end = time.monotonic() + 10
+end = time.monotonic() + 60
 while time.monotonic() < end:
     tx.send(frame)
     try:
@@ -36,7 +36,7 @@ while time.monotonic() < end:
             sys.exit(0)
     except TimeoutError:
         pass
-sys.exit('no frame in 10 s')
+sys.exit('no frame in 60 s')
 """
 # Stops one thread, as a debugger does, until its process has ended: argv: its id.
 STOP_THREAD = """
@@ -170,7 +170,7 @@ def the_process_has_no_more_than_it_needs():
 
 def events_are_in_the_journal_with_fields():
     system.run("ip link set h1 down")
-    live.eventually(lambda: entries("WEIR_EVENT=link-down WEIR_PORT=p1"), "link-down of p1", 10)
+    live.eventually(lambda: entries("WEIR_EVENT=link-down WEIR_PORT=p1"), "link-down of p1")
     found = entries("WEIR_EVENT=link-down WEIR_PORT=p1")[0]
     want(found["PRIORITY"] == "4" and found["WEIR_SWITCH"] == "sw1" and
          found["SYSLOG_IDENTIFIER"] == "weir", f"{found}")
@@ -183,10 +183,10 @@ def events_are_in_the_journal_with_fields():
 def a_reload_takes_the_file_and_a_mistake_is_said():
     system.run("sed -i 's/kmin: 150KB/kmin: 200KB/' /etc/weir/sw1.yaml && "
                "systemctl reload weir@sw1")
-    live.eventually(lambda: entries("WEIR_EVENT=reload"), "the event reload", 10)
+    live.eventually(lambda: entries("WEIR_EVENT=reload"), "the event reload")
     system.run("cp /etc/weir/sw1.yaml /var/tmp/good.yaml && "
                "echo 'no_such_key: 1' >>/etc/weir/sw1.yaml && systemctl reload weir@sw1")
-    live.eventually(lambda: entries("WEIR_EVENT=reload-failed"), "the event reload-failed", 10)
+    live.eventually(lambda: entries("WEIR_EVENT=reload-failed"), "the event reload-failed")
     forwards()
     want(system.run("systemctl restart weir@sw1", check=False).returncode != 0, "a refused policy")
     want(unit("ExecMainStatus", "NRestarts") == ["2", "0"],
@@ -218,11 +218,11 @@ def a_thread_that_stands_still_starts_the_switch_again():
         tid = which or pid  # the control thread is the first
         began = time.monotonic()
         helper = stopped(tid, pid)
-        live.eventually(lambda: unit("NRestarts") == [str(n)], f"restart {n}", 20)
+        live.eventually(lambda: unit("NRestarts") == [str(n)], f"restart {n}")
         took = time.monotonic() - began
-        helper.wait(20)
+        helper.wait(60)
         want(1.4 < took, f"restarted after {took:.1f} s")
-        live.eventually(lambda: unit("ActiveState") == ["active"], "active again", 20)
+        live.eventually(lambda: unit("ActiveState") == ["active"], "active again")
         forwards()
         print(f"        thread {n} stopped: started again after {took:.1f} s")
     want("watchdog" in system.out("journalctl -u weir@sw1").lower(), "systemd names its watchdog")

@@ -20,8 +20,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from world import (ID, NAME, POLICY, Switch, World, blast, ctl, eventually, host, ns,  # noqa: E402
                    ping, row, sh, show, want, want_eq)
 
-# Slow ports: the longest PAUSE lasts 3.4 s, so it stands while we look.
-SLOW = POLICY.replace("speed: 1G", "speed: 10M").replace(
+# Slow ports: the longest PAUSE lasts 34 s, so it stands while we look.
+SLOW = POLICY.replace("speed: 1G", "speed: 1M").replace(
     'name: "p[1-3]", device: "xdp:%ss[1-3]"' % ID,
     'name: "p[1-3]", device: "xdp:%ss[1-3]", keep: [lldp, arp, icmp, tcp/22]' % ID)
 SEND = """import socket, sys
@@ -80,7 +80,8 @@ def a_pause_acts_once_and_its_end_lets_the_queue_go():
     blast(20, 100)
     eventually(lambda: class3(3)[1]["length_packets"] == 20, "class 3 waits")
     send(3, pfc(c3=0))
-    eventually(lambda: class3(3)[1]["length_packets"] == 0, "class 3 goes on", timeout=2)
+    eventually(lambda: class3(3)[1]["length_packets"] == 0, "class 3 goes on",
+               timeout=20)
     p, q = class3(3)
     want_eq((p["rx_pause"], p["rx_pause_transition"], q["paused"], q["tx_packets"]),
             (2, 1, False, 20), "rx_pause, transitions, paused, sent")
@@ -128,10 +129,10 @@ def the_machine_is_reached_through_a_port_that_switches():
     sh(*ns("s"), "ip", "addr", "add", "10.77.0.100/24", "dev", f"{ID}s1")
     try:
         servers = [serve(22), serve(23)]
-        host(1, "ping", "-q", "-c", "2", "-i", "0.1", "-W", "2", "10.77.0.100")
+        host(1, "ping", "-q", "-c", "2", "-i", "0.1", "-W", "20", "10.77.0.100")
         before = class3(3)[1]["tx_packets"]
         blast(20, 100)
-        want_eq(call(22, 5), "HELLO", "tcp/22")
+        want_eq(call(22, 30), "HELLO", "tcp/22")
         want_eq(call(23, 1), "", "tcp/23, which is switched and not kept")
         eventually(lambda: class3(3)[1]["tx_packets"] == before + 20, "class 3 to h3")
     finally:

@@ -5,7 +5,7 @@ events say so. SIGSTOP stops the whole switch; ptrace stops one of two workers. 
 PFC frames of the stand-in.
 
 usage: test_stall.py BUILD_DIR [TEST...]
-       WEIR_HEALTHY_S: seconds of the healthy run, 20 unless set
+       WEIR_HEALTHY_S: seconds of the healthy run, 10 unless set
 """
 import contextlib
 import ctypes
@@ -18,7 +18,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "live"))
 import live # noqa: E402
-from live import want # noqa: E402
+from live import eventually, want # noqa: E402
 
 SPEED = "80M"
 AGE_MS = 10
@@ -35,6 +35,7 @@ FLOWS = ((1, 3), (2, 4))
 # More may be under way than a receive ring holds: no window keeps frames from being lost.
 OPEN_LOOP = ("--size", "1MB", "--depth", "32", "--window", "16384")
 PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH = 0x4206, 0x4207, 17
+FRAMES = 300 # that tshark reads
 WALL = 0x40000000
 LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -75,7 +76,8 @@ class Bench:
         self.pid = self.switch.process.p.pid
         self.hosts, self.senders = [], []
 
-    def flows(self, seconds):
+    def flows(self, seconds=600):
+        """They end after so long, or when finish() says so."""
         for src, dst in FLOWS:
             self.hosts.append(Host(self.world, PROGRAMS, dst, f"listener{dst}", "--listen",
                                    "--speed", SPEED).ready())
@@ -99,10 +101,32 @@ class Bench:
     def worker(self, i):
         return pick(self.switch.show("workers")["workers"], worker=i)
 
-    def finish(self, seconds):
-        """The senders' reports."""
+    def flowing(self):
+        """Flows that have begun."""
+        self.flows()
+        eventually(lambda: all(self.port(dst)["tx_packets"] > 500 for _, dst in FLOWS),
+                   "frames of both flows")
+
+    def stopped(self, seconds=3):
+        """The whole switch stands still for a while; how long at least, and since when."""
+        since = time.monotonic()
+        os.kill(self.pid, signal.SIGSTOP)
+        began = time.monotonic()
+        time.sleep(seconds)
+        at_least = time.monotonic() - began
+        os.kill(self.pid, signal.SIGCONT)
+        return at_least, since
+
+    def finish(self):
+        """Sends no more; the senders' reports once all has arrived."""
         for s in self.senders:
-            status = s.process.wait(seconds + 60)
+            if s.process.running():
+                s.process.p.send_signal(signal.SIGTERM)
+        return self.ended(60)
+
+    def ended(self, seconds):
+        for s in self.senders:
+            status = s.process.wait(seconds)
             want(status == 0, f"{s.name} ended with {status}\n{s.process.said()}")
         return [s.report() for s in self.senders]
 
@@ -131,24 +155,24 @@ def bench(tapped=False, **kw):
 
 def nothing_is_lost_while_the_whole_switch_is_stopped():
     with bench() as b:
-        b.flows(10)
-        time.sleep(3)
-        os.kill(b.pid, signal.SIGSTOP)
-        time.sleep(4)
-        os.kill(b.pid, signal.SIGCONT)
-        reports = b.finish(10)
-        b.nothing_lost(reports)
+        b.flowing()
+        least, since = b.stopped()
+        eventually(lambda: {e["worker"] for e in b.events("worker-recovered")} == {0, 1},
+                   "both workers recover")
+        most = time.monotonic() - since
+        b.nothing_lost(b.finish())
         for w in (0, 1):
             told = [e for e in b.events("worker-recovered") if e["worker"] == w]
             longest = max((e["stood_still_us"] for e in told), default=0)
-            want(3.9e6 < longest < 6e6, f"worker {w} recovered: {told}")
+            want(least - 0.1 < longest / 1e6 < most, f"worker {w}, {least}..{most} s: {told}")
             want([e for e in b.events("worker-stalled") if e["worker"] == w], "and stalled before")
             row = b.worker(w)
-            want(row["stalls"] > 0 and row["stalled_ns"] > 3.9e9 and row["stand_ins"] > 0,
+            want(row["stalls"] > 0 and row["stalled_ns"] / 1e9 > least - 0.1 and
+                 row["stand_ins"] > 0,
                  f"the worker's row: {row}")
         for i in (1, 2, 3, 4):
             p = b.port(i)
-            want(p["pfc_standin_sent"] > 2000, f"a frame each millisecond: {p}")
+            want(p["pfc_standin_sent"] > 500 * least, f"a frame each millisecond: {p}")
             want(p["when_stalled"] == "PAUSE", f"{p['when_stalled']}")
         paused = b.events("stand-in-paused")
         want(1 <= len(paused) <= 2, f"at most an event for each worker in a minute: {paused}")
@@ -160,48 +184,51 @@ def nothing_is_lost_while_the_whole_switch_is_stopped():
 def frames_are_lost_without_the_stand_in():
     """What the others are green for: the same flows, and nobody who pauses."""
     with bench(pause_after="off") as b:
-        b.flows(10)
-        time.sleep(3)
-        os.kill(b.pid, signal.SIGSTOP)
-        time.sleep(4)
-        os.kill(b.pid, signal.SIGCONT)
-        b.finish(10)
+        b.flowing()
+        b.stopped()
+        b.finish()
         missed = sum(p["rx_missed"] for p in b.switch.show("ports")["ports"])
         want(missed > 1000, f"{missed} frames lost")
         want(b.port(1)["when_stalled"] == "no PAUSE: off" and
              b.port(1)["pfc_standin_sent"] == 0, "it is off")
-        want(b.events("worker-recovered"), "the alarm does not need the stand-in")
+        eventually(lambda: b.events("worker-recovered"), "the alarm does not need the stand-in")
         b.end()
 
 
 def one_worker_stands_still_and_the_other_goes_on():
     with bench() as b:
-        b.flows(10)
-        time.sleep(3)
+        b.flowing()
         tid = worker_threads(b.pid)[0]
-        before = b.port(4)["tx_packets"], b.port(2)["pfc_standin_sent"]
+        before = b.port(4)["tx_packets"]
+        since = time.monotonic()
         ptrace(PTRACE_SEIZE, tid)
         ptrace(PTRACE_INTERRUPT, tid)
         os.waitpid(tid, WALL)
-        time.sleep(3)
+        began = time.monotonic()
+        eventually(lambda: b.port(4)["tx_packets"] - before > 3000 and
+                   b.port(1)["pfc_standin_sent"] > 1500, "the other worker and the stand-in work")
         stalled = [e for e in b.events("worker-stalled") if e["worker"] == 0]
-        row, still = b.port(1), b.worker(0)["loops_per_s"]
-        moved = b.port(4)["tx_packets"] - before[0]
+        eventually(lambda: b.worker(0)["loops_per_s"] == 0, "worker 0 stands still")
+        least = time.monotonic() - began
         ptrace(PTRACE_DETACH, tid)
         want(stalled and stalled[-1]["ports"] == ["p1", "p3"], f"told while it lasts: {stalled}")
-        want(still == 0 and row["pfc_standin_sent"] > 1500, f"the stand-in is at work: {row}")
-        want(moved > 3000, f"the other worker moved {moved} frames")
-        b.nothing_lost(b.finish(10))
+        eventually(lambda: any(e["worker"] == 0 for e in b.events("worker-recovered")), "recovery")
+        most = time.monotonic() - since
         recovered = [e for e in b.events("worker-recovered") if e["worker"] == 0]
-        want(any(2.9e6 < e["stood_still_us"] < 4.5e6 for e in recovered), f"{recovered}")
+        want(any(least - 0.1 < e["stood_still_us"] / 1e6 < most for e in recovered),
+             f"{least}..{most} s: {recovered}")
+        b.nothing_lost(b.finish())
         b.end()
 
 
 def a_reload_beside_it_pauses_the_other_ports_for_a_second_only():
     """The pause before a change ends though the worker never takes the change over."""
     with bench() as b:
-        b.flows(8)
-        time.sleep(1)
+        def pauses_in(seconds):
+            before = b.pauses_of(2, 4)
+            time.sleep(seconds)
+            return b.pauses_of(2, 4) - before
+        b.flowing()
         tid = worker_threads(b.pid)[0]
         with open(b.switch.path) as f:
             text = f.read()
@@ -213,23 +240,21 @@ def a_reload_beside_it_pauses_the_other_ports_for_a_second_only():
         try:
             reload = subprocess.Popen([PROGRAMS.weirctl, "-s", b.switch.name, "reload"],
                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            time.sleep(2)
-            at = b.pauses_of(2, 4)
-            time.sleep(1)
-            after = b.pauses_of(2, 4)
+            eventually(lambda: b.pauses_of(2, 4) > 0, "the other worker pauses")
+            # Without an end to it there are some in each second.
+            eventually(lambda: pauses_in(1) == 0, "it ends", 15)
         finally:
             ptrace(PTRACE_DETACH, tid)
         reload.wait()
-        want(after == at > 0, f"PFC frames of the other worker: {at}, a second later {after}")
-        b.finish(8)
+        b.finish()
         b.end()
 
 
 def it_pauses_only_beside_a_gap_of_the_loop():
-    seconds = int(os.environ.get("WEIR_HEALTHY_S", "20"))
+    seconds = int(os.environ.get("WEIR_HEALTHY_S", "10"))
     with bench() as b:
         b.flows(seconds)
-        reports = b.finish(seconds)
+        reports = b.ended(seconds + 60)
         rows = [b.worker(w) for w in (0, 1)]
         for row in rows:
             want(row["stand_ins"] <= row["stand_in_gaps"],
@@ -251,7 +276,7 @@ def tshark_reads_its_frames():
         time.sleep(0.2)
         dump = b.world.spawn("tap", "tcpdump", "tcpdump", "-i", "t1", "-w", path, "-U", "-Z",
                              "root")
-        time.sleep(1.5)
+        eventually(lambda: os.path.exists(path) and os.path.getsize(path) > FRAMES * 76, "PFC")
         dump.stop()
         os.kill(b.pid, signal.SIGCONT)
         fields = ["eth.dst", "eth.src", "frame.len", "macc.opcode", "macc.cbfc.enbv",
@@ -260,7 +285,7 @@ def tshark_reads_its_frames():
         out = subprocess.run(["tshark", "-r", path, "-T", "fields", *words], check=True, text=True,
                              capture_output=True, timeout=60).stdout
         rows = [line.split("\t") for line in out.splitlines()]
-        want(len(rows) > 300, f"{len(rows)} frames in about 1.3 s")
+        want(len(rows) >= FRAMES, f"{len(rows)} frames")
         mac = json.loads(b.world.run("sw", "ip", "-j", "link", "show", "sw1").stdout)[0]["address"]
         for dst, src, length, opcode, vector, quanta, malformed in rows:
             want(dst == "01:80:c2:00:00:01" and src == mac and length == "60", f"{dst} {src}")
@@ -285,15 +310,11 @@ def it_ends_with_the_switch():
         os.kill(b.pid, signal.SIGSTOP)
         time.sleep(0.2)
         os.kill(b.pid, signal.SIGKILL)
-        end = time.monotonic() + 1
-        while os.path.exists(f"/proc/{pid}") and time.monotonic() < end:
-            time.sleep(0.01)
-        want(not os.path.exists(f"/proc/{pid}"), "the stand-in is gone within a second")
+        eventually(lambda: not os.path.exists(f"/proc/{pid}"), "the stand-in is gone")
     with bench() as b:
         pid = child_named(b.pid, "weir-stand-in")
         os.kill(pid, signal.SIGKILL)
-        time.sleep(0.5)
-        want(b.events("stand-in-ended"), "its end is told")
+        eventually(lambda: b.events("stand-in-ended"), "its end is told")
         want(b.port(1)["when_stalled"] == "no PAUSE: no stand-in", f"{b.port(1)}")
         b.end()
 

@@ -125,7 +125,9 @@ def a_watchdog_finds_and_restores_the_storm_when_the_report_says():
               f"{planned:.1f} ms; {s['pause_frames']} PAUSE, {s['missed']} missed")
         if s["holes"] == 0: # a machine that stalls for longer than a PAUSE lasts makes holes
             want(abs(lasted - planned) < 2 * gap + 30, f"{lasted} ms, planned {planned}: {s}")
-        want(pfc["rx_pause_transition"] - 1 <= s["holes"], f"no hole goes unseen: {pfc}: {s}")
+        # A switch that stalls for the rest of a PAUSE makes a hole of its own.
+        if s["gap_max_us"] + gap * 1e3 < LIFETIME_US:
+            want(pfc["rx_pause_transition"] - 1 <= s["holes"], f"no hole unseen: {pfc}: {s}")
         want(pfc["rx_pause"] == s["pause_frames"] + s["xon_frames"], f"{pfc}: {s}")
         want(s["pause_frames"] + s["missed"] == 750, f"{s}")
 

@@ -16,16 +16,18 @@ ROOT = os.path.abspath(sys.argv[1])
 SCRIPTS = 'scripts/testing.py', 'scripts/choice.py', 'scripts/timed'
 MESON = '''project('toy')
 python = find_program('/usr/bin/python3')
+home = meson.current_build_dir()
 test('busy', python, args: files('tests/busy.py'), suite: 'unit')
 test('skipped', python, args: files('tests/skipped.py'), suite: 'unit')
 foreach n : ['a', 'b']
-  test('lane ' + n, python, args: [files('tests/lane.py'), meson.current_build_dir(), n], suite: 'smoke')
+  test('lane ' + n, python, args: [files('tests/lane.py'), home, n], suite: 'smoke')
 endforeach
-test('alone', python, args: [files('tests/alone.py'), meson.current_build_dir()], suite: 'smoke', is_parallel: false)
+test('alone', python, args: [files('tests/alone.py'), home], suite: 'smoke',
+  is_parallel: false)
 test('far', python, args: files('tests/far/far.py'), suite: ['smoke', 'long'])
 test('near', python, args: files('tests/near/near.py'), suite: ['smoke', 'long'])
 foreach n : ['1', '2', '3']
-  test('flaky ' + n, python, args: [files('tests/flaky.py'), meson.current_build_dir(), n], suite: 'smoke')
+  test('flaky ' + n, python, args: [files('tests/flaky.py'), home, n], suite: 'smoke')
 endforeach
 '''
 FILES = {
