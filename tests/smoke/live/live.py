@@ -45,8 +45,8 @@ def go_first(children=False):
 
 
 def kept_waiting(pid="self"):
-    """Seconds in which the main thread of a process was ready and had no processor. In what it takes
-    for something, these are the machine's share."""
+    """Seconds in which the main thread of a process was ready and had no processor. Of what it
+    takes for something, these are the machine's share."""
     with open(f"/proc/{pid}/schedstat") as f:
         return int(f.read().split()[1]) / 1e9
 

@@ -205,12 +205,14 @@ def one_worker_stands_still_and_the_other_goes_on():
         ptrace(PTRACE_INTERRUPT, tid)
         os.waitpid(tid, WALL)
         began = time.monotonic()
-        eventually(lambda: b.port(4)["tx_packets"] - before > 3000 and
-                   b.port(1)["pfc_standin_sent"] > 1500, "the other worker and the stand-in work")
-        stalled = [e for e in b.events("worker-stalled") if e["worker"] == 0]
-        eventually(lambda: b.worker(0)["loops_per_s"] == 0, "worker 0 stands still")
-        least = time.monotonic() - began
-        ptrace(PTRACE_DETACH, tid)
+        try:
+            eventually(lambda: b.port(4)["tx_packets"] - before > 3000 and
+                       b.port(1)["pfc_standin_sent"] > 1500, "the other worker and the stand-in")
+            stalled = [e for e in b.events("worker-stalled") if e["worker"] == 0]
+            eventually(lambda: b.worker(0)["loops_per_s"] == 0, "worker 0 stands still")
+            least = time.monotonic() - began
+        finally:
+            ptrace(PTRACE_DETACH, tid)
         want(stalled and stalled[-1]["ports"] == ["p1", "p3"], f"told while it lasts: {stalled}")
         eventually(lambda: any(e["worker"] == 0 for e in b.events("worker-recovered")), "recovery")
         most = time.monotonic() - since

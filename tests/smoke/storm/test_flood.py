@@ -37,8 +37,8 @@ profiles:
                limit: {count: 2, window: 60s, then: pfc_off}}
     classes: {3: {lossless: true}}
 """
-# The seconds that a page takes, without those in which control or this program had no processor; and
-# its bytes.
+# The seconds that a page takes, without those in which control or this program had no processor;
+# and its bytes.
 SCRAPE = """\
 import sys, time, urllib.request
 sys.path.insert(0, "%s")
