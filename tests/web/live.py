@@ -18,6 +18,7 @@ import time
 
 WEIR, WEIRCTL, WEIR_HOST = sys.argv[1:4]
 NAME, PORT, HOSTS, SCALE = "web", 8089, 3, 500
+LATE_S = 180  # on a machine that others slow down
 POLICY = """\
 switch:
   name: web
@@ -65,21 +66,25 @@ def links():
             sh("ip", "-n", f"web{n}", "link", "set", dev, "up")
 
 
-def host(i, *args):
+def host(i, out, *args):
     # They poll: at the lowest priority they leave the processors to the browser.
     return subprocess.Popen(
         ["nice", "-n", "19", *inside(i), WEIR_HOST, "--device", f"xdp:we{i}",
          "--ip", f"10.0.0.{i}", "--speed", "40G", "--time-scale", str(SCALE), "--dscp", "26",
-         *args],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+         "--drain", f"{LATE_S}s", *args], stdout=out, stderr=out)
 
 
-def wait_for(condition, what, seconds=30):
-    end = time.monotonic() + seconds
+def wait_for(condition, what):
+    end = time.monotonic() + LATE_S
     while not condition():
         if time.monotonic() > end:
-            raise SystemExit(f"not within {seconds} s: {what}")
+            raise SystemExit(f"not within {LATE_S} s: {what}")
         time.sleep(0.1)
+
+
+def ready(process, out):
+    wait_for(lambda: process.poll() is not None or "ready" in printed(out).splitlines(),
+             f"{process.args} is ready")
 
 
 def moved():
@@ -93,16 +98,17 @@ def printed(out):
     return os.pread(out.fileno(), 1 << 20, 0).decode()
 
 
-def beside(policy, out):
+def beside(policy, out, listens):
     """Runs the switch, its hosts and the program; the program's exit status."""
     started = [subprocess.Popen([*inside("s"), WEIR, "-c", policy, "--web", str(PORT)],
                                 stdout=out, stderr=out)]
     switch = started[0]
     try:
-        wait_for(lambda: switch.poll() is not None or "\nready\n" in printed(out), "ready")
-        started.append(host(3, "--listen", "--cc", "dcqcn"))
-        time.sleep(0.5)  # until it listens
-        started += [host(i, "--to", "10.0.0.3", "--qps", "4", "--time", "600s") for i in (1, 2)]
+        ready(switch, out)
+        started.append(host(3, listens, "--listen", "--cc", "dcqcn"))
+        ready(started[-1], listens)
+        started += [host(i, subprocess.DEVNULL, "--to", "10.0.0.3", "--qps", "4", "--time", "600s")
+                    for i in (1, 2)]
         wait_for(moved, "frames move")
         program, *more = sys.argv[4:]
         return subprocess.run(
@@ -111,9 +117,9 @@ def beside(policy, out):
     finally:
         for p in reversed(started):
             if p.poll() is None:
-                p.terminate()
+                p.terminate() if p is switch else p.kill()  # a sender would wait for its last ACK
         for p in started:
-            p.wait(20)
+            p.wait(LATE_S)
         print(printed(out)[-1000:])
 
 
@@ -123,10 +129,10 @@ def main():
         return 77
     links()
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as policy, \
-            tempfile.TemporaryFile("w+") as out:
+            tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as listens:
         policy.write(POLICY)
         policy.flush()
-        status = beside(policy.name, out)
+        status = beside(policy.name, out, listens)
     for n in ["s", *range(1, HOSTS + 1)]:
         sh("ip", "netns", "del", f"web{n}")
     return status
