@@ -7,6 +7,7 @@
 #include "dataplane/ingress.h"
 #include "dataplane/packet/parse_template.h"
 #include "dataplane/packet/tags.h"
+#include "dataplane/roce/flow_bucket.h"
 #include "dataplane/roce/flow_seal.h"
 #include "dataplane/roce/pairing.h"
 

@@ -34,6 +34,8 @@ LIVE_AT_ONCE = (os.cpu_count() or 1) + 1
 TIMED = os.path.join(ROOT, "scripts", "timed")
 USED = re.compile(r"^used: (\d+\.\d+) (\d+\.\d+)\n?\Z", re.M)  # the last line of scripts/timed
 
+# meson itself asks ccache only where it chooses the compiler.
+CLANG = "ccache clang" if shutil.which("ccache") else "clang"
 SANITIZERS = {
     "asan": {"ASAN_OPTIONS": "strict_string_checks=1",
              "LSAN_OPTIONS": f"suppressions={ROOT}/tests/lsan.supp:print_suppressions=0",
@@ -56,7 +58,7 @@ class Build:
 
     KINDS = {
         "gcc": ("build", {}, [], []),
-        "clang": ("build-clang", {"CC": "clang"}, ["-Ddebug=false"], []),
+        "clang": ("build-clang", {"CC": CLANG}, ["-Ddebug=false"], []),
         "asan": ("build-asan", {}, ["-Db_sanitize=address,undefined", "-Db_lundef=false",
                                     "-Doptimization=1", "-Dc_args=-g1"], []),
         # What runs in one thread cannot race, so only the suite with threads is built.

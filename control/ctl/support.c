@@ -12,9 +12,10 @@
 #include "control/ctl/client.h"
 #include "control/ctl/ctl.h"
 #include "control/ctl/show.h"
+#include "source_root.h"
 
 static const char installed[] = "/../share/weir/ctl/support.py";
-static const char source[] = CTL_SOURCE_ROOT "/control/ctl/support.py";
+static const char source[] = SOURCE_ROOT "/control/ctl/support.py";
 
 // The path of this program in self, and of the other one in script, which has the larger room.
 static bool find_script(char self[PATH_MAX], char script[PATH_MAX + sizeof(installed)])

@@ -16,6 +16,7 @@
 #include "control/lab/lab.h"
 #include "control/opts.h"
 #include "control/standard_fds.h"
+#include "source_root.h"
 
 static int list(const struct lab_args *a), complete(const struct lab_args *a);
 
@@ -245,15 +246,15 @@ static const char *beside(const char *installed, const char *source)
 
 const char *bundle_dir(void)
 {
-	return beside("/../share/weir/conf/lab", LAB_SOURCE_ROOT "/conf/lab");
+	return beside("/../share/weir/conf/lab", SOURCE_ROOT "/conf/lab");
 }
 
 const char *bundle_python(const char *command)
 {
 	return strcmp(command, "tune") == 0 ? beside("/../share/weir/lab/tune.py",
-						     LAB_SOURCE_ROOT "/control/lab/tune.py")
+						     SOURCE_ROOT "/control/lab/tune.py")
 					    : beside("/../share/weir/lab/sweep.py",
-						     LAB_SOURCE_ROOT "/control/lab/sweep.py");
+						     SOURCE_ROOT "/control/lab/sweep.py");
 }
 
 static void read_names(struct bundle *b)

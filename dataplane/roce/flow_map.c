@@ -2,6 +2,7 @@
 #include "dataplane/roce/flow_map.h"
 
 #include "dataplane/bits.h"
+#include "dataplane/roce/flow_bucket.h"
 
 // Half full at most: a bucket then holds its eight keys with few exceptions, so that nearly every
 // key is in the first of its two buckets.

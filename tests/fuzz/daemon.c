@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "source_root.h"
 #include "tests/fuzz/daemon.h"
 
 #include <errno.h>
@@ -205,7 +206,7 @@ static void make(void)
 	f = calloc(1, sizeof(*f));
 	FUZZ_CHECK(f != NULL);
 	f->now_ns = START_NS;
-	f->opt.policy_path = FUZZ_FOLDER "/a.yaml";
+	f->opt.policy_path = SOURCE_ROOT "/tests/fuzz/policies/a.yaml";
 	f->d.opt = &f->opt;
 	f->d.ports = f->ports;
 	f->d.pool = pool;

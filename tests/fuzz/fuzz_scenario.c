@@ -3,6 +3,7 @@
 // policies are compiled, or it is refused with messages that say why.
 //
 //   input: the file; then, each behind a NUL, path and value of edits
+#include "source_root.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <errno.h>
@@ -12,7 +13,7 @@
 
 enum { MAX_SETS = 8, MOST_SWITCHES = 8 };
 
-#define POLICY FUZZ_CONF "/roce.yaml"
+#define POLICY SOURCE_ROOT "/conf/roce.yaml"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
@@ -110,7 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	char *copy = malloc(len + 1), *at = copy, *end = copy + len;
 	struct sc_set sets[MAX_SETS];
-	struct sc_input in = {.path = FUZZ_CONF "/f", .sets = sets};
+	struct sc_input in = {.path = SOURCE_ROOT "/conf/f", .sets = sets};
 
 	FUZZ_CHECK(copy != NULL);
 	memcpy(copy, data, len);

@@ -6,6 +6,7 @@
 // leaves no descriptor, no memory and no held admission behind.
 //
 //   input: operations: a verb, a client, and the bytes of the verb
+#include "source_root.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <json-c/json.h>
@@ -46,9 +47,9 @@ static const char *const requests[] = {
 	"{\"cmd\":\"resume\"}\n",
 	"{\"cmd\":\"metrics\"}\n",
 	"{\"cmd\":\"reload\"}\n",
-	"{\"cmd\":\"reload\",\"file\":\"" FUZZ_FOLDER "/b.yaml\"}\n",
-	"{\"cmd\":\"reload\",\"file\":\"" FUZZ_FOLDER "/bad.yaml\"}\n",
-	"{\"cmd\":\"reload\",\"file\":\"" FUZZ_FOLDER "\"}\n",
+	"{\"cmd\":\"reload\",\"file\":\"" SOURCE_ROOT "/tests/fuzz/policies/b.yaml\"}\n",
+	"{\"cmd\":\"reload\",\"file\":\"" SOURCE_ROOT "/tests/fuzz/policies/bad.yaml\"}\n",
+	"{\"cmd\":\"reload\",\"file\":\"" SOURCE_ROOT "/tests/fuzz/policies\"}\n",
 	"{\"cmd\":\"reload\",\"file\":\"%s\"}\n",
 	"{\"cmd\":\"capture\",\"port\":\"p1\"}\n",
 	"{\"cmd\":\"capture\",\"filter\":\"vlan 7 or udp\",\"count\":3}\n",

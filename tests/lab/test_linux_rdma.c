@@ -5,6 +5,7 @@
 // CM, with real MADs, ACKs, iCRCs and UDP source ports. Then the same with damaged management.
 //
 //   lab_linux_rdma FILE    plays another capture of RoCEv2 over IPv4, and lists the pairs
+#include "source_root.h"
 #include "tests/lab/bench.h"
 
 #include <stdio.h>
@@ -206,7 +207,7 @@ static void each_connection_of_linux_is_paired_and_none_wrongly(void **state)
 	struct play p;
 
 	(void)state;
-	play_open(&p, TEST_DATA "/linux_guests.pcap");
+	play_open(&p, SOURCE_ROOT "/tests/data/linux_guests.pcap");
 	play_all(&p);
 	assert_no_wrong_pair(&p);
 	assert_int_equal(p.n_seen, N_FLOWS);
@@ -224,7 +225,7 @@ static void play_damaged(bool (*damage)(void *arg, uint8_t *mad, uint16_t *mad_l
 {
 	struct play p;
 
-	play_open(&p, TEST_DATA "/linux_guests.pcap");
+	play_open(&p, SOURCE_ROOT "/tests/data/linux_guests.pcap");
 	p.damage = damage;
 	p.damage_arg = &arg;
 	play_all(&p);

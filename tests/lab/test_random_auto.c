@@ -17,6 +17,7 @@
 #include "dataplane/packet/psn.h"
 #include "dataplane/packet/wire.h"
 #include "dataplane/switch_flows.h"
+#include "source_root.h"
 #include "tests/lab/roce_frame.h"
 #include "tests/lab/schedule_events.h"
 #include "tests/lab/schedule_program.h"
@@ -428,7 +429,7 @@ static void draw(struct tuned_schedule *x, const struct schedule_program *p)
 	s->conf.promise |= pick(s, 2);
 	s->conf.learned = false;
 	s->conf.flows = s->conf.elephants = true;
-	s->conf.ecn_model = MODEL;
+	s->conf.ecn_model = SOURCE_ROOT "/tests/lab/slow_links.ecn";
 	if (p->n_workers != 0)
 		s->conf.n_workers = p->n_workers;
 	for (unsigned port = 0; port < SCHEDULE_PORTS; port++)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Registrations and frames of iNOF byte for byte, and what is refused.
+#include "source_root.h"
 #include "tests/unit/lldp/test.h"
 
 #include <stdio.h>
@@ -439,7 +440,7 @@ static uint32_t build_messages(const uint8_t *frame, uint32_t len, uint8_t *out)
 static void frames_of_the_other_implementation_are_read_and_built_byte_for_byte(void **state)
 {
 	uint8_t head[PCAP_HEAD], frame[INOF_FRAME_MAX], built[INOF_FRAME_MAX];
-	FILE *in = fopen(TEST_DATA "/inof_vectors.pcap", "rb");
+	FILE *in = fopen(SOURCE_ROOT "/tests/data/inof_vectors.pcap", "rb");
 	unsigned n = 0;
 
 	(void)state;

@@ -11,6 +11,7 @@
 
 #include "dataplane/packet/wire.h"
 #include "drivers/nic/frames.h"
+#include "source_root.h"
 
 enum { FRAME = 128, CNP_LEN = 74, PCAP_HEAD = 24, PCAP_RECORD = 16 };
 
@@ -41,7 +42,7 @@ static uint32_t le32(const uint8_t *b)
 // The nth frame of the captured ones.
 static void captured(unsigned n, uint8_t frame[FRAME])
 {
-	FILE *in = fopen(TEST_DATA "/cnp_vectors.pcap", "rb");
+	FILE *in = fopen(SOURCE_ROOT "/tests/data/cnp_vectors.pcap", "rb");
 	uint8_t head[PCAP_HEAD];
 
 	assert_non_null(in);

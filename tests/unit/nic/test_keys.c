@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "control/lab/nic_keys.h"
+#include "source_root.h"
 
 enum { TEXT = 4096 };
 static const uint64_t link_bps = 40000000000;
@@ -179,7 +180,7 @@ static void mistakes_are_told_at_their_place(void **state)
 static void the_manual_has_every_name(void **state)
 {
 	static char text[64 * 1024];
-	FILE *f = fopen(DCQCN_MD, "r");
+	FILE *f = fopen(SOURCE_ROOT "/docs/dcqcn.md", "r");
 	char name[64];
 
 	(void)state;

@@ -10,6 +10,7 @@
 
 #include "dataplane/packet/edit.h"
 #include "dataplane/packet/icrc.h"
+#include "source_root.h"
 #include "tests/unit/packet/frames.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
@@ -62,7 +63,7 @@ static uint32_t le32(const uint8_t *p)
 static void captured_cnps_are_judged_rightly(void **state)
 {
 	static const bool want[] = {true, true, false, true};
-	FILE *in = fopen(TEST_DATA "/cnp_vectors.pcap", "rb");
+	FILE *in = fopen(SOURCE_ROOT "/tests/data/cnp_vectors.pcap", "rb");
 	uint8_t head[24], f[FRAME_MAX];
 	unsigned n = 0;
 

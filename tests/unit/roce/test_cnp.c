@@ -6,6 +6,7 @@
 
 #include "dataplane/packet/cnp.h"
 #include "dataplane/packet/parse.h"
+#include "source_root.h"
 #include "tests/unit/qos/test.h"
 
 enum { PCAP_HEAD = 24, PCAP_RECORD = 16, ROOM = 128 };
@@ -22,7 +23,7 @@ static const struct cnp captured[] = {
 
 static void read_captured(unsigned n, uint8_t frame[CNP_LEN_V4])
 {
-	FILE *in = fopen(TEST_DATA "/cnp_vectors.pcap", "rb");
+	FILE *in = fopen(SOURCE_ROOT "/tests/data/cnp_vectors.pcap", "rb");
 	uint8_t head[PCAP_HEAD];
 
 	assert_non_null(in);

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "dataplane/roce/flow_bucket.h"
 #include "dataplane/roce/flow_map.h"
 
 struct element {
