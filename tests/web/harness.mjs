@@ -16,6 +16,7 @@ export const folder = mkdtempSync(join(tmpdir(), 'weir-web-'));
 export const browser = await chromium.launch({
   executablePath: '/usr/bin/chromium',
   args: ['--no-sandbox', '--disable-gpu'],
+  timeout: MOST_MS,
 });
 
 export async function end() {
