@@ -103,7 +103,10 @@ class Build:
 # ---- tests
 
 class Lane:
-    """One run of `meson test`."""
+    """Runs of `meson test`, one after the other: all at once, then each alone that wants to, then
+    again what failed."""
+
+    RUNS = "", "-alone", "-again"
 
     def __init__(self, build, suites, beyond, options=(), again=False):
         self.build, self.suites, self.beyond, self.options = build, suites, beyond, options
@@ -111,17 +114,17 @@ class Lane:
         self.again = again and self.live
         self.name = f"testlog-{'-'.join(suites)}"
         self.error = "meson test was not started"
-        for name in (self.name, self.name + "-again"):
-            if os.path.exists(self.log(name)):
-                os.unlink(self.log(name))
+        for run in self.RUNS:
+            if os.path.exists(self.log(run)):
+                os.unlink(self.log(run))
         self.wanted, self.alone = {}, set()
         for test, suite in self.select():
             self.wanted[test["name"]] = suite
             if not test["is_parallel"]:
                 self.alone.add(test["name"])
 
-    def log(self, name):
-        return f"{self.build.dir}/meson-logs/{name}-timed.json"  # meson names the wrapper
+    def log(self, run):
+        return f"{self.build.dir}/meson-logs/{self.name}{run}-timed.json"  # meson names the wrapper
 
     def select(self):
         """(test, suite) of those that this lane runs."""
@@ -142,12 +145,15 @@ class Lane:
     def run(self):
         if not self.wanted:
             return
-        self.meson(self.name, self.wanted)
+        self.meson("", [name for name in self.wanted if name not in self.alone])
+        self.meson("-alone", sorted(self.alone))
         wrong = [r["name"] for r in self.results() if failed(r)]
-        if self.again and 0 < len(wrong) <= AGAIN:
-            self.meson(self.name + "-again", wrong)
+        if self.again and len(wrong) <= AGAIN:
+            self.meson("-again", wrong)
 
-    def meson(self, log, names):
+    def meson(self, run, names):
+        if not names:
+            return
         prefix = [] if self.live else LOWEST
         if self.live and os.geteuid() and shutil.which("sudo") and not subprocess.run(
                 ["sudo", "-n", "true"], capture_output=True).returncode:
@@ -155,7 +161,8 @@ class Lane:
         if self.build.kind == "tsan" and not subprocess.run(["setarch", "-R", "true"]).returncode:
             prefix += ["setarch", "-R"]  # a kernel that spreads mappings far is in the way
         done = subprocess.run(
-            [*prefix, "meson", "test", "-C", self.build.dir, "--no-rebuild", "--logbase", log,
+            [*prefix, "meson", "test", "-C", self.build.dir, "--no-rebuild", "--logbase",
+             self.name + run,
              "--wrapper", TIMED, *(["--num-processes", str(LIVE_AT_ONCE)] if self.live else []),
              *self.options, *names],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -172,8 +179,8 @@ class Lane:
         """What has ended so far: of a test that ran again the second run, and `first`, the row of
         the first one."""
         rows = {}
-        for name in (self.name, self.name + "-again"):
-            for row in self.rows(name):
+        for run in self.RUNS:
+            for row in self.rows(run):
                 row["name"] = row["name"].split(" / ")[-1]
                 take_times(row)
                 if row["name"] in rows:
@@ -181,9 +188,9 @@ class Lane:
                 rows[row["name"]] = row
         return list(rows.values())
 
-    def rows(self, name):
+    def rows(self, run):
         try:
-            with open(self.log(name)) as f:
+            with open(self.log(run)) as f:
                 return [json.loads(line) for line in f if line.endswith("\n")]
         except FileNotFoundError:
             return []
