@@ -4,7 +4,7 @@ import argparse
 import os
 
 
-class Failed(Exception):
+class Failed(AssertionError):
     """An expectation does not hold."""
 
 
@@ -36,7 +36,7 @@ def main(doc, tests, *names):
         try:
             test(args)
             print(f"ok   {name}", flush=True)
-        except Failed as e:
+        except AssertionError as e:
             failed += 1
             print(f"FAIL {name}\n{e}", flush=True)
     return failed > 0

@@ -82,7 +82,7 @@ class Daemon:
 
     def stop(self, text):
         """Its exit status, and how long it took."""
-        took = stop_time(self.p)
+        took = stop_time(self.p, 20)
         status = self.p.wait()
         print(f"    {text}: exit {status} after {took:.2f} s", flush=True)
         want(took < SECOND, f"{text}: took {took:.2f} s")
