@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds and runs the suites of meson. See `scripts/test --help`.
 
-Live tests mostly wait, so a few of them run at the same time (LIVE_AT_ONCE). Those with
-`is_parallel: false` judge a time or a rate and have the machine for themselves, one after the
-other. The other tests fill the processors at the lowest priority, so that the live tests are hardly
-disturbed.
+A live test mostly waits. So LIVE_AT_ONCE live tests run at the same time. A live test with
+`is_parallel: false` judges a time or a rate. It runs after the other live tests, alone. All other
+tests run beside the live tests, at the lowest priority.
 """
 import argparse
 import json
@@ -394,7 +393,11 @@ def main():
     if not others and args.mutants is None:
         beyond = None if args.all or args.suite else args.rest
         if args.changed:
-            beyond = choice.Table().chosen(choice.changed_files(args.changed))
+            try:
+                beyond = choice.Table().chosen(choice.changed_files(args.changed))
+            except subprocess.CalledProcessError as e:
+                say(f"--changed {args.changed}: {e.stderr.strip()}")
+                return 2
         counts += tests(Build("gcc", args.werror), suites, beyond, again=args.again,
                         times=args.times)
     for kind in others:

@@ -44,8 +44,8 @@ for line in sys.stdin:
     s.send(bytes.fromhex(line))
 """
 
-# These frames in turn, so many a second at most, so many in all. What comes late does not come in a
-# burst, which no receive ring would hold.
+# Sends the frames of standard input in turn, n in all, at most pps a second. The sender makes no
+# burst when it is late, because a burst overruns the receive ring of the switch.
 PACED = """
 import socket, sys, time
 s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)

@@ -75,8 +75,8 @@ def pfc_frame(src, classes, quanta):
 
 
 class Flow:
-    """Frames from a host to another until n are sent or it is stopped. What is late is not made up
-    for in a burst, which no receive ring of the switch would hold."""
+    """Frames from one host to another, until n are sent or the flow is stopped. The sender makes no
+    burst when it is late, because a burst overruns the receive ring of the switch."""
 
     def __init__(self, src, dst, cls, per_s, n):
         self.src, self.dst, self.cls, self.per_s, self.n = src, dst, cls, per_s, n

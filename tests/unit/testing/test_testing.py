@@ -137,6 +137,7 @@ class Testing(unittest.TestCase):
     def test_a_change_chooses(self):
         self.assertNotIn('near', self.ran())
         self.assertTrue({'far', 'near'} <= set(self.ran('--all')))
+        self.assertIn('test: --changed nothing: ', self.run_it('--changed', 'nothing', code=2))
         rows = self.ran('--changed', 'HEAD')
         self.assertIn('near', rows)
         self.assertNotIn('far', rows)
