@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <signal.h>
 #include <stdio.h>
 
 #include "control/sonic/bridge/bridge.h"
@@ -12,6 +13,7 @@ int main(int argc, char **argv)
 	struct bridge_args args;
 
 	standard_fds_open();
+	signal(SIGPIPE, SIG_IGN); // hiredis writes to a connection that Redis may have closed
 	if (!bridge_args_parse(argc, argv, &args))
 		return EXIT_MISUSED;
 	if (args.version) {

@@ -251,6 +251,15 @@ def redis_dies(rig):
     want("Redis answers again" in rig.bridge.log(), "the log does not tell that Redis is back")
 
 
+def redis_closes_connections(rig):
+    """The bridge writes to connections that are gone, at any moment of its work."""
+    for _ in range(40):
+        rig.redis.cli(0, "CLIENT", "KILL", "TYPE", "normal", check=False)
+        time.sleep(0.1)
+    want(os.path.exists(f"/proc/{rig.bridge.process.pid}/exe"), "the bridge has ended")
+    rig.takes(84000, "a change after closed connections")
+
+
 def switch_restarts(rig):
     rig.switch.stop()
     wait_for(lambda: "does not answer" in rig.redis.status()["switch_error"],
@@ -276,7 +285,8 @@ def no_right_to_configure(rig):
 
 CASES = (unknown_reference, missing_field, wrong_type, many_keys_of_another_type, many_mistakes,
          many_warnings, half_written_table, junk, needs_a_restart, wrong_type_in_counters,
-         stale_maps, slow_redis, redis_dies, switch_restarts, sonic_loads, no_right_to_configure)
+         stale_maps, slow_redis, redis_dies, redis_closes_connections, switch_restarts, sonic_loads,
+         no_right_to_configure)
 
 
 def run(build, folder, cases):
