@@ -4,36 +4,15 @@
 //
 // usage: node numbers.mjs PAGE WEIR_LAB ROOT
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { after } from 'node:test';
-import {
-  dataOf,
-  end,
-  eventually,
-  folder,
-  go,
-  open,
-  slide,
-  table,
-  text,
-  withData,
-} from './harness.mjs';
+import { end, eventually, folder, go, open, slide, table, text, withData } from './harness.mjs';
+import { page, root, run } from './runs.mjs';
 
-const [pagePath, weirLab, root] = process.argv.slice(2);
-const page = readFileSync(pagePath, 'utf8');
 after(end);
 
-function run(scenario) {
-  const out = join(folder, scenario);
-  execFileSync(weirLab, ['run', join(root, `conf/lab/${scenario}.yaml`), '--quiet', '--out', out], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  const data = dataOf(join(out, 'report.html'));
-  return { data, path: withDataPath(scenario, data), address: withData(page, scenario, data) };
-}
-const withDataPath = (name, data) => new URL(withData(page, name, data)).pathname;
 const incast = run('incast'),
   storm = run('storm-clos');
 

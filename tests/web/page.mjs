@@ -8,36 +8,11 @@ import { openSync, readFileSync, statSync, truncateSync, writeFileSync, closeSyn
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import test, { after } from 'node:test';
-import {
-  dataOf,
-  end,
-  eventually,
-  folder,
-  go,
-  open,
-  slide,
-  table,
-  text,
-  withData,
-} from './harness.mjs';
+import { end, eventually, folder, go, open, slide, table, text, withData } from './harness.mjs';
+import { page, root, run } from './runs.mjs';
 
-const [pagePath, weirLab, root] = process.argv.slice(2);
-const page = readFileSync(pagePath, 'utf8');
 after(end);
 
-function run(scenario) {
-  const out = join(folder, scenario);
-  execFileSync(weirLab, ['run', join(root, `conf/lab/${scenario}.yaml`), '--quiet', '--out', out], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  const data = dataOf(join(out, 'report.html'));
-  return {
-    address: withData(page, scenario, data),
-    path: join(out, 'report.html'),
-    report: JSON.parse(readFileSync(join(out, 'report.json'), 'utf8')),
-    data,
-  };
-}
 const incast = run('incast'),
   storm = run('storm-clos'),
   auto = run('auto-incast');
