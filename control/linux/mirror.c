@@ -610,13 +610,28 @@ static bool is_supported(const struct route *r)
 	return r->tos == 0 && r->type != KERNEL_UNUSED;
 }
 
+// By a router advertisement or a redirect: any host can send these.
+static bool is_word_of_a_host(const struct route *r)
+{
+	return r->protocol == RTPROT_RA || r->protocol == RTPROT_REDIRECT;
+}
+
 // The route that counts, or NULL.
 static const struct route *best(const struct prefix_row *p)
 {
 	for (const struct route *r = p->routes; r != NULL; r = r->next)
-		if (is_supported(r))
+		if (is_supported(r) && !is_word_of_a_host(r))
 			return r;
 	return NULL;
+}
+
+static const struct route *word_of_a_host(const struct prefix_row *p)
+{
+	const struct route *r = p->routes;
+
+	while (r != NULL && !is_word_of_a_host(r))
+		r = r->next;
+	return r;
 }
 
 // The hops of a route, those of its objects included.
@@ -753,7 +768,9 @@ static void take_prefix(struct fill *f, struct prefix_row *p)
 	struct ways w;
 	unsigned n;
 
-	if (r == NULL)
+	if (word_of_a_host(p) != NULL)
+		f->census->from_hosts++;
+	else if (r == NULL)
 		f->census->unsupported++;
 	if (r == NULL || !is_forwarded(&p->key.to))
 		return;
@@ -809,14 +826,17 @@ static void walk_prefix(const struct mirror *m, const struct prefix_row *p,
 {
 	const struct route *r = best(p);
 	struct mirror_route out;
+	bool refused = r == NULL;
 	struct ways w;
 
+	if (refused)
+		r = word_of_a_host(p);
 	if (r == NULL || !is_forwarded(&p->key.to))
 		return;
 	find_ways(m, r, &w);
 	out = (struct mirror_route){.to = p->key.to, .type = r->type, .protocol = r->protocol,
 				    .iface = PORT_NONE, .weight = 1, .metric = r->metric,
-				    .no_room = p->no_room, .device = ""};
+				    .no_room = p->no_room, .refused = refused, .device = ""};
 	if (w.blackhole)
 		out.type = KERNEL_BLACKHOLE;
 	if (w.n == 0 || out.type == KERNEL_BLACKHOLE) {

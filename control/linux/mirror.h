@@ -8,7 +8,7 @@
 //
 // Rules of `ip rule` are not known: of the tables local, main and default, the longest prefix
 // counts; of one prefix the table local, then the lowest metric. Routes with a TOS or a source
-// prefix are not taken.
+// prefix are not taken, and none by a router advertisement or a redirect, which any host can send.
 #pragma once
 
 #include <stdbool.h>
@@ -60,6 +60,7 @@ struct mirror_census {
 	uint32_t foreign; // not taken: no next hop by an interface of the switch
 	uint32_t no_room; // not taken: beyond max_prefixes
 	uint32_t unsupported; // not taken: TOS, source prefix, multicast
+	uint32_t from_hosts; // prefixes with a route by a router advertisement or a redirect
 	uint32_t hops_left_out; // next hops beyond MAX_NEXTHOPS of a route
 };
 
@@ -77,6 +78,7 @@ struct mirror_route {
 	uint8_t protocol;
 	uint8_t iface; // PORT_NONE: not of the switch
 	bool no_room; // the last mirror_routes() left the prefix out
+	bool refused; // by a router advertisement or a redirect
 	bool dead;
 	uint16_t weight;
 	uint32_t metric;

@@ -595,6 +595,7 @@ const struct linux_numbers *plane_numbers(void *plane)
 	p->n.foreign = p->census.foreign;
 	p->n.no_room = p->census.no_room;
 	p->n.unsupported = p->census.unsupported;
+	p->n.from_hosts = p->census.from_hosts;
 	p->n.hops_left_out = p->census.hops_left_out;
 	p->n.nexthops = p->census.nexthops;
 	p->n.neighbours = mirror_n_neighbours(p->mirror);

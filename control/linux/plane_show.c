@@ -56,6 +56,8 @@ static void add_route(void *arg, const struct mirror_route *r)
 		row.port = iface_name(l->p, r->iface);
 	if (r->no_room) {
 		row.state = "no-room";
+	} else if (r->refused) {
+		row.state = "not-taken";
 	} else if (r->type == KERNEL_SELF) {
 		row.state = "self";
 	} else if (r->type == KERNEL_BLACKHOLE) {

@@ -6,6 +6,7 @@
 #include <linux/if_arp.h>
 #include <linux/if_tun.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -25,19 +26,58 @@ static struct ifreq request_of(const struct linux_tap *t)
 	return r;
 }
 
-// A kernel without the file does not have the setting.
-static void set_sysctl(const struct linux_tap *t, const char *family, const char *key,
-		       const char *value)
+// Settings of the kernel for one device. Those of `must` keep strangers from changing where the
+// kernel sends frames: docs/linux.md has the reason of each.
+static const struct {
+	const char *family, *key, *value;
+	bool must;
+} settings[] = {
+	{"ipv6", "disable_ipv6", "0", false},
+	{"ipv4", "rp_filter", "2", false},
+	{"ipv6", "force_forwarding", "1", false},
+	{"ipv6", "accept_ra", "0", true},
+	{"ipv6", "autoconf", "0", true},
+	{"ipv6", "accept_redirects", "0", true},
+	{"ipv4", "forwarding", "1", true}, // else accept_redirects of `all` counts as well
+	{"ipv4", "accept_redirects", "0", true},
+	{"ipv4", "accept_source_route", "0", false},
+	{"ipv4", "send_redirects", "0", false},
+};
+
+// True: the device has the value, or the kernel no such setting.
+static bool set(const char *path, const char *value)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	char now[8] = "";
+	bool done;
+
+	if (fd < 0 && errno == ENOENT)
+		return true;
+	done = fd >= 0 && write(fd, value, strlen(value)) == (ssize_t)strlen(value);
+	if (fd >= 0)
+		close(fd);
+	if (done)
+		return true;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	done = read(fd, now, sizeof(now) - 1) > 0 && atoi(now) == atoi(value);
+	close(fd);
+	return done;
+}
+
+// Applies the settings. 0 or -EROFS.
+static int apply_settings(const struct linux_tap *t)
 {
 	char path[PATH_LEN];
-	int fd;
 
-	snprintf(path, sizeof(path), "/proc/sys/net/%s/conf/%s/%s", family, t->name, key);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	(void)!write(fd, value, strlen(value));
-	close(fd);
+	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+		snprintf(path, sizeof(path), "/proc/sys/net/%s/conf/%s/%s", settings[i].family,
+			 t->name, settings[i].key);
+		if (!set(path, settings[i].value) && settings[i].must)
+			return -EROFS;
+	}
+	return 0;
 }
 
 static int adapt(int sock, const struct linux_tap *t)
@@ -50,7 +90,9 @@ static int adapt(int sock, const struct linux_tap *t)
 		return -errno;
 	r = request_of(t);
 	r.ifr_mtu = (int)t->mtu;
-	return ioctl(sock, SIOCSIFMTU, &r) != 0 ? -errno : 0;
+	if (ioctl(sock, SIOCSIFMTU, &r) != 0)
+		return -errno;
+	return apply_settings(t); // a larger MTU may have given the device IPv6 anew
 }
 
 static int bring_up(int sock, const struct linux_tap *t)
@@ -60,10 +102,6 @@ static int bring_up(int sock, const struct linux_tap *t)
 
 	if (rc != 0)
 		return rc;
-	set_sysctl(t, "ipv6", "disable_ipv6", "0");
-	set_sysctl(t, "ipv4", "rp_filter", "2");
-	set_sysctl(t, "ipv4", "forwarding", "1");
-	set_sysctl(t, "ipv6", "force_forwarding", "1");
 	if (ioctl(sock, SIOCGIFFLAGS, &r) != 0)
 		return -errno;
 	r.ifr_flags |= IFF_UP;
@@ -101,6 +139,14 @@ int linux_tap_open(struct netns *ns, struct linux_tap *t, char *err, size_t err_
 			 "an interface %s exists already, and the tap of the port needs that name; "
 			 "name the port otherwise, or: %s link del %s, unless another switch has "
 			 "it", t->name, netns_ip_command(ns), t->name);
+	else if (rc == -EROFS)
+		snprintf(err, err_len,
+			 "the tap %s would obey router advertisements and redirects of any host, "
+			 "and /proc/sys is read-only; in a container "
+			 "--sysctl net.ipv6.conf.default.KEY=0 for accept_ra, autoconf and "
+			 "accept_redirects, and net.ipv4.conf.default.KEY for "
+			 "accept_redirects=0 and forwarding=1, or a /proc/sys that is writable",
+			 t->name);
 	else if (t->fd < 0)
 		snprintf(err, err_len, "cannot open /dev/net/tun: %s; modprobe tun, and in a "
 				       "container --device /dev/net/tun", strerror(-rc));

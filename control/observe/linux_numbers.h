@@ -15,7 +15,8 @@ struct linux_tap_numbers {
 };
 
 struct linux_numbers {
-	uint64_t prefixes, taken, foreign, no_room, unsupported, hops_left_out, nexthops;
+	uint64_t prefixes, taken, foreign, no_room, unsupported, from_hosts, hops_left_out;
+	uint64_t nexthops;
 	uint64_t neighbours, neighbours_refused, asked;
 	uint64_t messages, malformed, lost, resyncs, dumps, requests_refused, requests_limited;
 	uint64_t publications, taps_lost;

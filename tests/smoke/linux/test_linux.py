@@ -313,6 +313,76 @@ def a_vlan_that_routes_has_a_tap():
         want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
 
 
+# What only routers send: advertisements of a default route, of prefixes on the link and of a longer
+# prefix than the operator's; redirects to a next hop of the sender; a source route.
+FROM_ROUTERS = """
+import sys, time
+from scapy.all import Ether, ICMP, ICMPv6ND_RA, ICMPv6ND_Redirect, ICMPv6NDOptPrefixInfo, \\
+    ICMPv6NDOptRouteInfo, ICMPv6NDOptSrcLLAddr, IP, IPOption_LSRR, IPv6, Raw, UDP, sendp
+dev, mac, local, tap, tap_mac, v4, tap_v4 = sys.argv[1:]
+advertised = Ether(src=mac, dst="33:33:00:00:00:01") / IPv6(src=local, dst="ff02::1", hlim=255) / \\
+    ICMPv6ND_RA(routerlifetime=1800, prf=1, reachabletime=0, retranstimer=0) / \\
+    ICMPv6NDOptSrcLLAddr(lladdr=mac) / \\
+    ICMPv6NDOptPrefixInfo(prefix="2001:db8:5::", prefixlen=49, L=1, A=0) / \\
+    ICMPv6NDOptPrefixInfo(prefix="2001:db8:9::", prefixlen=64, L=1, A=1) / \\
+    ICMPv6NDOptRouteInfo(prefix="2001:db8:7:1::", plen=64, prf=1, rtlifetime=1800)
+sent = Ether(src=mac, dst=tap_mac)
+redirected6 = sent / IPv6(src=local, dst=tap, hlim=255) / \\
+    ICMPv6ND_Redirect(tgt="fe80::bad", dst="2001:db8:7::1")
+redirected = sent / IP(src=v4, dst=tap_v4) / ICMP(type=5, code=1, gw=v4[:-1] + "9") / \\
+    IP(src=tap_v4, dst="10.9.0.1") / ICMP(type=0)
+routed = sent / IP(src=v4, dst=tap_v4, options=IPOption_LSRR(routers=["10.0.1.1"])) / \\
+    UDP(sport=4444, dport=4444) / Raw(b"source routed")
+for _ in range(4):
+    sendp([advertised, redirected6, redirected, routed], iface=dev, verbose=False)
+    time.sleep(0.3)
+"""
+
+
+def strangers_change_no_route():
+    """At a port and at an SVI, whatever the settings of the namespace say."""
+    with Router() as world:
+        for family, key in (("ipv4", "accept_source_route"), ("ipv4", "accept_redirects"),
+                            ("ipv6", "accept_redirects")):
+            world.run("plane", "sysctl", "-q", "-w", f"net.{family}.conf.all.{key}=1")
+        # The kernel takes advertisements only where it does not forward IPv6 in general.
+        world.run("plane", "sysctl", "-q", "-w", "net.ipv6.conf.all.forwarding=0")
+        switch = world.switch(WITH_VLAN)
+        for tap, n in (("vlan10", 2), ("p3", 3)):
+            host, subnet = f"h{n}", 1 if n == 2 else 3
+            world.run(host, "ip", "addr", "add", f"10.0.{subnet}.9/24", "dev", f"e{n}")
+            eventually(lambda host=host, subnet=subnet: ping(
+                world, host, f"10.0.{subnet}.254", count=1) == 1, f"{tap} answers {host}")
+            local, mac = {}, {}
+            for where, dev in ((host, f"e{n}"), ("plane", tap)):
+                row = json.loads(world.run(where, "ip", "-j", "addr", "show", "dev", dev).stdout)[0]
+                mac[where] = row["address"]
+                local[where] = next(a["local"] for a in row["addr_info"] if a["scope"] == "link")
+            # 10.0.1.1 has a neighbour entry, so that a source route would lead somewhere.
+            world.run("plane", "ping", "-c", "1", "10.0.1.1")
+            world.ip("route", "replace", "10.9.0.0/16", "via", f"10.0.{subnet}.{n}")
+            world.ip("-6", "route", "replace", "2001:db8:7::/48", "via", local[host], "dev", tap)
+            world.ip("-6", "route", "replace", "2001:db8:5::/48", "via", local[host], "dev", tap)
+            same_routes(world, switch)
+            before = switch_routes(switch)
+            seen = world.spawn("h1", "source-route", "timeout", "30", "tcpdump", "-ni", "e1", "-c",
+                               "1", "udp", "port", "4444")
+            eventually(lambda seen=seen: "listening" in seen.err(), "tcpdump listens")
+            world.run(host, "/usr/bin/python3", "-c", FROM_ROUTERS, f"e{n}", mac[host],
+                      local[host], local["plane"], mac["plane"], f"10.0.{subnet}.{n}",
+                      f"10.0.{subnet}.254", timeout=60)
+            want(switch_routes(switch) == before,
+                 f"{tap}: routes: {sorted(map(str, switch_routes(switch) ^ before))}")
+            for to in ("10.9.0.1", "2001:db8:7::1"):
+                got = world.ip("-j", "route", "get", to)[0]
+                want(got["gateway"] in (f"10.0.{subnet}.{n}", local[host]),
+                     f"{tap}: the kernel sends to {to} by {got}")
+            want(world.ip("-j", "-6", "route", "show", "proto", "ra") == [], "no route of a host")
+            want("4444" not in seen.out(), f"{tap}: a source route was followed: {seen.out()}")
+            seen.kill()
+        want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
+
+
 def events(switch, name):
     return [e for e in switch.show("events")["events"] if e["event"] == name]
 
@@ -597,6 +667,7 @@ PROGRAMS = Programs(sys.argv[1])
 sys.exit(live.run_tests([the_kernel_answers_and_the_switch_forwards,
                          the_kernel_answers_expired_ttls, routes_lead_where_the_kernel_says,
                          neighbours_are_those_of_the_kernel, a_vlan_that_routes_has_a_tap,
+                         strangers_change_no_route,
                          show_routes_equals_ip_route,
                          a_tap_that_somebody_removes_is_made_again,
                          lost_messages_are_made_good_by_a_dump,

@@ -292,6 +292,8 @@ static void each_kind_of_route_becomes_a_next_hop(void **state)
 		// Frames for it must not take a shorter prefix of the switch.
 		{{"10.1.0.0/16", "10.9.9.9", ETH0}, "10.1.0.0/16 none"},
 		{{"10.1.0.0/16", "10.0.1.2", P1, .tos = 8}, ""},
+		{{"10.1.0.0/16", "10.0.1.2", P1, .protocol = RTPROT_REDIRECT}, ""},
+		{{"::/0", "fe80::2", P1, .protocol = RTPROT_RA}, ""},
 		{{"10.1.0.0/16", "10.0.1.2", P1, .table = 100}, ""},
 		{{"224.0.0.0/4", NULL, P1}, ""},
 		{{"fe80::/64", NULL, P1}, ""},
@@ -327,6 +329,24 @@ static void the_lowest_metric_of_a_prefix_counts(void **state)
 	assert_string_equal(routes(*state), "10.1.0.0/16 via 10.0.2.9 1");
 	(void)apply(*state, route(true, 0, &fast));
 	assert_string_equal(routes(*state), "10.1.0.0/16 via 10.0.1.9 0");
+}
+
+static void a_word_of_a_host_is_no_route_and_is_counted(void **state)
+{
+	const struct route mine = {"10.1.0.0/16", "10.0.2.2", P2},
+			   host = {"10.1.0.0/16", "10.0.1.9", P1, .metric = 1,
+				   .protocol = RTPROT_REDIRECT},
+			   half = {"10.1.0.0/17", "10.0.1.9", P1, .protocol = RTPROT_REDIRECT};
+	struct bench *b = *state;
+
+	add(b, &mine);
+	add(b, &host);
+	add(b, &half);
+	assert_string_equal(routes(b), "10.1.0.0/16 via 10.0.2.2 1");
+	assert_int_equal(b->census.from_hosts, 2);
+	assert_int_equal(b->census.unsupported, 0);
+	(void)apply(b, route(true, 0, &mine));
+	assert_string_equal(routes(b), "");
 }
 
 static void local_comes_before_main(void **state)
@@ -614,6 +634,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_kind_of_route_becomes_a_next_hop),
 		cmocka_unit_test_setup_teardown(the_lowest_metric_of_a_prefix_counts, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_word_of_a_host_is_no_route_and_is_counted, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(local_comes_before_main, setup, teardown),
 		cmocka_unit_test_setup_teardown(append_prepend_and_replace_keep_the_kernels_order,
