@@ -6,7 +6,7 @@
 --       --vdev=net_virtio_user1,path=/run/weir/pktgen1.sock \
 --       -- -P -m "1.[0-1]" -f conf/pktgen/throughput.lua
 --
--- The switch is `weir -c conf/pktgen/vhost.yaml`. PKTGEN_SECONDS, PKTGEN_LOSS and PKTGEN_SIZES in
+-- The switch is `weir --allow-vdev -c conf/pktgen/vhost.yaml`. PKTGEN_SECONDS, PKTGEN_LOSS and PKTGEN_SIZES in
 -- the environment change the trials.
 --
 -- Rates are in per cent of the speed that the port reports, 10 Gb/s for net_virtio_user. Pktgen

@@ -25,23 +25,12 @@ static void *grown(void *p, size_t n, size_t size)
 	return allocated(realloc(p, n * size));
 }
 
-// ASCII's control characters, and Unicode's U+0080 to U+009F, which terminals obey too.
-static void mask_controls(char *line)
-{
-	for (unsigned char *c = (unsigned char *)line; *c != '\0'; c++) {
-		if (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0)
-			c[0] = c[1] = '?';
-		if (*c < 0x20 || *c == 0x7f)
-			*c = '?';
-	}
-}
-
 static char *masked(const char *text)
 {
 	char *copy = text == NULL ? NULL : allocated(strdup(text));
 
 	if (copy != NULL)
-		mask_controls(copy);
+		text_mask(copy, false);
 	return copy;
 }
 
@@ -219,7 +208,7 @@ static char *line_of(struct diag_sink *s, unsigned i)
 		e->cure != NULL ? e->cure : "");
 	print_repeats(out, s, i);
 	fclose(out);
-	mask_controls(allocated(line)); // of the file's name
+	text_mask(allocated(line), false); // of the file's name
 	return line;
 }
 

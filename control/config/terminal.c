@@ -110,6 +110,32 @@ void print_term(FILE *out, const char *term, const char *text, int indent)
 	fputc('\n', out);
 }
 
+// Bytes of such a character at the start of the text, in UTF-8; 0: another one is there.
+static unsigned obeyed(const unsigned char *c)
+{
+	if (*c < ' ' || *c == 0x7f)
+		return 1;
+	if ((c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) || (c[0] == 0xd8 && c[1] == 0x9c))
+		return 2;
+	if (c[0] != 0xe2)
+		return 0;
+	if (c[1] == 0x80 && ((c[2] >= 0x8b && c[2] <= 0x8f) || (c[2] >= 0xa8 && c[2] <= 0xae)))
+		return 3;
+	return c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9 ? 3 : 0;
+}
+
+void text_mask(char *text, bool keep_lines)
+{
+	while (*text != '\0') {
+		unsigned n = keep_lines && *text == '\n' ? 0 : obeyed((unsigned char *)text);
+
+		if (n == 0)
+			text++;
+		for (; n > 0; n--)
+			*text++ = '?';
+	}
+}
+
 __attribute__((format(printf, 3, 0))) static void print_lines(FILE *out, unsigned width,
 							     const char *fmt, va_list ap)
 {
@@ -117,6 +143,7 @@ __attribute__((format(printf, 3, 0))) static void print_lines(FILE *out, unsigne
 
 	if (vasprintf(&text, fmt, ap) < 0)
 		return;
+	text_mask(text, true);
 	print_folded(out, text, width);
 	free(text);
 }

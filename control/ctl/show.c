@@ -8,6 +8,7 @@
 
 #include <json-c/json.h>
 
+#include "control/config/arena.h"
 #include "control/config/terminal.h"
 #include "control/daemon/json_in.h"
 #include "dataplane/packet/classify.h"
@@ -317,8 +318,31 @@ static void print_version(FILE *out, struct json_object *data, const struct show
 	record_print(out, rows_of(data, FACTS_VERSION), FACTS_VERSION, RECORD_NAME);
 }
 
+// Masks the texts of an answer: hosts and files chose some of them. Only `--json` prints them as
+// they came.
+static void mask_texts(struct json_object *value)
+{
+	if (json_object_is_type(value, json_type_string)) {
+		char *text = allocated(strdup(json_object_get_string(value)));
+
+		text_mask(text, true);
+		if (strcmp(text, json_object_get_string(value)) != 0)
+			json_object_set_string(value, text);
+		free(text);
+	} else if (json_object_is_type(value, json_type_array)) {
+		for (size_t i = 0; i < json_object_array_length(value); i++)
+			mask_texts(json_object_array_get_idx(value, i));
+	} else if (json_object_is_type(value, json_type_object)) {
+		json_object_object_foreach(value, key, member) {
+			(void)key;
+			mask_texts(member);
+		}
+	}
+}
+
 void event_fields(FILE *out, struct json_object *row, const enum fact_id *but)
 {
+	mask_texts(row);
 	json_object_object_foreach(row, key, value) {
 		const enum fact_id *f = but;
 
@@ -337,6 +361,7 @@ void show_event(FILE *out, struct json_object *row)
 					     F_EVENTS_text, F_EVENTS_t_ns, F_EVENTS_seq, F_NONE};
 	static const char *const behind[] = {" ", " ", ": ", ""};
 
+	mask_texts(row);
 	for (size_t k = 0; k < sizeof(behind) / sizeof(behind[0]); k++)
 		if (fact_in(row, front[k]) != NULL)
 			fprintf(out, "%s%s", fact_text(row, front[k]), behind[k]);
@@ -919,6 +944,7 @@ bool show_tables(FILE *out, const char *what, struct json_object *data,
 		return false;
 	if (rows == NULL && k->list != NO_FACTS) // a switch of another version
 		return true;
+	mask_texts(data);
 	if (k->prepare != NULL)
 		k->prepare(data, k->list);
 	for (unsigned i = 0; i < k->n_parts; i++) {

@@ -98,7 +98,20 @@ static int load_policy(struct daemon *d)
 	int err = config_load_text(d->opt->policy_path, &d->config, &d->policy_text, &diags);
 
 	print_diags(&diags);
-	return err != 0 ? EXIT_MISUSED : 0;
+	if (err != 0)
+		return EXIT_MISUSED;
+	for (unsigned i = 0; i < config_n_ports(d->config) && !d->opt->allow_vdev; i++) {
+		struct config_port_open p = config_port(d->config, i);
+
+		// The switch opens it as root. A policy may come from elsewhere (control/sonic).
+		if (strncmp(p.device, "vdev:", strlen("vdev:")) == 0) {
+			(void)failed("port %s has the device %s, and drivers of vdev: devices may "
+				     "write any file: start weir with --allow-vdev if you trust "
+				     "whoever writes %s", p.name, p.device, d->opt->policy_path);
+			return EXIT_MISUSED;
+		}
+	}
+	return 0;
 }
 
 // ---- memory

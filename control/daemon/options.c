@@ -77,6 +77,9 @@ static const struct opt rows[] = {
 	{"web-token", 0, "FILE",
 	 "the page wants the token in this file; without it --web takes no address beyond this "
 	 "machine", AT(web_token)},
+	{"allow-vdev", 0, NULL,
+	 "take ports of vdev: devices: their drivers may write any file, so let no other program "
+	 "write the policy", AT(allow_vdev)},
 	{"selftest", 0, "PORT [PORT]",
 	 "report what one or two devices can do, such as xdp:eth1, and exit", 0, take_port},
 	{"json", 0, NULL, "print the balance at the end as JSON", AT(json)},
@@ -91,8 +94,8 @@ const struct opts weir_opts = {.program = "weir", .rows = rows,
 			       .n = sizeof(rows) / sizeof(rows[0]), .stops = true};
 
 const char options_usage[] = "weir -c FILE [--busy-poll] [--wait SECONDS] [--metrics [ADDR:]PORT] "
-			     "[--web [ADDR:]PORT [--web-token FILE]] [--json] [--keep-privileges] "
-			     "[-- EAL arguments]\n"
+			     "[--web [ADDR:]PORT [--web-token FILE]] [--allow-vdev] [--json] "
+			     "[--keep-privileges] [-- EAL arguments]\n"
 			     "weir --selftest PORT [PORT] [--json] [-- EAL arguments]";
 const char options_summary[] =
 	"Runs one switch as the policy file says, in the foreground, until SIGTERM or\n"

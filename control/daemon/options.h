@@ -16,6 +16,7 @@ struct options {
 	bool json; // the balance at exit as JSON
 	bool busy_poll; // workers never sleep
 	bool keep_privileges;
+	bool allow_vdev; // ports of DPDK's virtual devices
 	bool help, version;
 	unsigned wait_s; // for devices that do not exist yet
 	bool metrics_on;

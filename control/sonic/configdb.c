@@ -208,10 +208,7 @@ static void print_message(const struct sonic_report *r, unsigned first, FILE *ou
 	if (len < sizeof(line))
 		snprintf(line + len, sizeof(line) - len, "%s%s%s %s", has_field ? " " : "",
 			 has_field ? m->field : "", m->table != NULL ? ":" : "", m->text);
-	// The terminal may not get control characters of the file.
-	for (char *at = line; *at != '\0'; at++)
-		if ((unsigned char)*at < ' ' || *at == 0x7f)
-			*at = '?';
+	text_mask(line, false);
 	terminal_printf(out, "%s\n", line);
 }
 

@@ -167,15 +167,43 @@ static void say_mistake(struct import *im, const struct diag_message *m)
 		  m->hint != NULL ? m->hint : "", where);
 }
 
+static bool has_port(const struct sonic_model *m, const struct config_port_open *p)
+{
+	for (unsigned i = 0; i < m->n_ports; i++)
+		if (strcmp(m->ports[i].name, p->name) == 0 &&
+		    strcmp(m->ports[i].device, p->device) == 0)
+			return true;
+	return false;
+}
+
+// A text of CONFIG_DB must not become a port or a device.
+static void check_ports(struct import *im, const struct config *c)
+{
+	unsigned n = config_n_ports(c);
+	bool same = n == im->m.n_ports;
+
+	for (unsigned i = 0; i < n && same; i++) {
+		struct config_port_open p = config_port(c, i);
+
+		same = has_port(&im->m, &p);
+	}
+	if (!same)
+		sonic_say(im->r, SONIC_ERROR, NULL, NULL, NULL,
+			  "some name in these tables would make other ports than they have");
+}
+
 void import_check(struct import *im, const char *text, size_t len)
 {
 	struct diags d = {0};
 	struct config *cfg = NULL;
 	struct policy *p = NULL;
 
-	if (config_parse("policy", text, len, &cfg, &d) == 0 && memory_compile(cfg, &p, &d) != 0)
-		sonic_say(im->r, SONIC_ERROR, NULL, NULL, NULL,
-			  "these tables make no policy that can run:");
+	if (config_parse("policy", text, len, &cfg, &d) == 0) {
+		check_ports(im, cfg);
+		if (memory_compile(cfg, &p, &d) != 0)
+			sonic_say(im->r, SONIC_ERROR, NULL, NULL, NULL,
+				  "these tables make no policy that can run:");
+	}
 	for (unsigned i = 0; i < d.n_messages; i++)
 		if (d.messages[i].is_error)
 			say_mistake(im, &d.messages[i]);

@@ -43,6 +43,27 @@ static void end(const struct map *m)
 	fputs(m->any ? "}" : "{}", m->out);
 }
 
+// A text of CONFIG_DB, in quotes. Nothing in it ends the quotes or the line.
+static void put_quoted(FILE *out, const char *text)
+{
+	fputc('"', out);
+	for (; *text != '\0'; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if (c < ' ' || c == 0x7f)
+			fprintf(out, "\\x%02x", c);
+		else
+			fprintf(out, "%s%c", c == '"' || c == '\\' ? "\\" : "", c);
+	}
+	fputc('"', out);
+}
+
+static void quoted_item(struct map *m, const char *key, const char *text)
+{
+	item(m, "%s: ", key);
+	put_quoted(m->out, text);
+}
+
 static void limit_items(struct map *m, const struct sonic_limit *l)
 {
 	if (l->kind == LIMIT_ALPHA)
@@ -107,8 +128,11 @@ static void write_switch(const struct sonic_model *m, FILE *out)
 	struct map b = {out, false};
 
 	fputs("switch:\n", out);
-	if (m->switch_name != NULL)
-		fprintf(out, "  name: \"%s\"\n", m->switch_name);
+	if (m->switch_name != NULL) {
+		fputs("  name: ", out);
+		put_quoted(out, m->switch_name);
+		fputc('\n', out);
+	}
 	fputs("  buffer: ", out);
 	if (m->size >= 0)
 		item(&b, "size: %s", BYTES(m->size));
@@ -194,8 +218,10 @@ static void write_addresses(const char *const *ip, unsigned n, struct map *line)
 	if (n == 0)
 		return;
 	item(line, "ip: [");
-	for (unsigned i = 0; i < n; i++)
-		fprintf(line->out, "%s\"%s\"", i > 0 ? ", " : "", ip[i]);
+	for (unsigned i = 0; i < n; i++) {
+		fputs(i > 0 ? ", " : "", line->out);
+		put_quoted(line->out, ip[i]);
+	}
 	fputc(']', line->out);
 }
 
@@ -211,8 +237,8 @@ static void write_port(const struct sonic_model *m, const struct sonic_port *p, 
 		item(&line, "name: \"%.*s[%s]\"", (int)stem, p->name, names);
 		item(&line, "device: \"xdp:%.*s[%s]\"", (int)stem, p->name, names);
 	} else {
-		item(&line, "name: \"%s\"", p->name);
-		item(&line, "device: \"%s\"", p->device);
+		quoted_item(&line, "name", p->name);
+		quoted_item(&line, "device", p->device);
 	}
 	if (p->speed_bps > 0)
 		item(&line, "speed: %s", UNIT_TEXT(UNIT_RATE, p->speed_bps));
@@ -220,7 +246,7 @@ static void write_port(const struct sonic_model *m, const struct sonic_port *p, 
 	if (p->cable_cm >= 0)
 		item(&line, "cable: %s",
 		     p->cable_cm == 0 ? "0m" : UNIT_TEXT(UNIT_LENGTH, p->cable_cm));
-	item(&line, "profile: %s", m->profiles[p->profile].name);
+	item(&line, "profile: %s", m->profiles[p->profile].name); // a plain word: profile_name()
 	write_vlan_of_port(p, &line);
 	write_addresses(p->ip, p->n_ip, &line);
 	end(&line);
@@ -266,10 +292,15 @@ static void write_vlans(const struct sonic_model *m, FILE *out)
 
 // ---- classes
 
+// The name of an object, which CONFIG_DB chooses, behind `#`. Some characters beyond ASCII end a
+// line of YAML as well.
 static void comment(FILE *out, const char *table, const char *name)
 {
 	if (name != NULL)
-		fprintf(out, "   # %s %s", table, name);
+		fprintf(out, "   # %s ", table);
+	for (; name != NULL && *name != '\0'; name++)
+		fprintf(out, *name >= ' ' && *name < 0x7f ? "%c" : "\\x%02x",
+			(unsigned char)*name);
 	fputc('\n', out);
 }
 
@@ -493,7 +524,9 @@ static void write_profile(const struct sonic_model *m, const struct sonic_profil
 	const struct sonic_port *p = profile->port;
 	const struct sonic_qos *q = &p->qos;
 
-	fprintf(out, "  \"%s\":\n    trust: %s\n", profile->name,
+	fputs("  ", out);
+	put_quoted(out, profile->name);
+	fprintf(out, ":\n    trust: %s\n",
 		q->has_dscp  ? "dscp"
 		: q->has_pcp ? "pcp"
 			     : "port");

@@ -61,6 +61,16 @@ static void check_policy(const char *text)
 
 	FUZZ_CHECK(config_parse("p", text, strlen(text), &c, &d) == 0);
 	FUZZ_CHECK(memory_compile(c, &p, &d) == 0);
+	for (unsigned i = 0; i < config_n_ports(c); i++) {
+		struct config_port_open port = config_port(c, i);
+
+		// Without --ports each port has the interface of its own name.
+		FUZZ_CHECK(!port.take_over && strncmp(port.device, "xdp:", 4) == 0 &&
+			   strcmp(port.device + 4, port.name) == 0);
+	}
+	// An import never writes `flood`.
+	for (unsigned i = 0; i < p->n_ports; i++)
+		FUZZ_CHECK(p->ports[i].no_flood == p->ports[i].classify.lossless);
 	policy_destroy(p);
 	config_destroy(c);
 	diags_fini(&d);

@@ -109,7 +109,7 @@ class Weir(Device):
         with open(path, "w") as f:
             f.write(text + self.more)
         weir = os.path.join(self.build, "control", "daemon", "weir")
-        with Program(f"{self.folder}/weir.log", [weir, "-c", path]) as self.program:
+        with Program(f"{self.folder}/weir.log", [weir, "--allow-vdev", "-c", path]) as self.program:
             self.program.wait_for(lambda: "ready" in self.program.said().splitlines(),
                                   "the start of weir")
             self.wait()

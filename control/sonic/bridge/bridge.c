@@ -11,6 +11,7 @@
 
 #include <json-c/json.h>
 
+#include "control/config/terminal.h"
 #include "control/ctl/client.h"
 #include "control/daemon/json_in.h"
 #include "control/observe/fact.h"
@@ -65,7 +66,7 @@ static void say_new(const char *text, const char *before)
 		size_t n = strcspn(text, "\n");
 
 		if (n > 0 && !lines_has(before, text, n))
-			fprintf(stderr, "weir-sonic: %.*s\n", (int)n, text);
+			terminal_printf(stderr, "weir-sonic: %.*s\n", (int)n, text);
 		text += n + (text[n] == '\n');
 	}
 }

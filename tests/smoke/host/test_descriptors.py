@@ -42,8 +42,8 @@ def with_closed(args, *closed):
         policy.write(POLICY)
         policy.flush()
         command = f'exec "$0" "$@" {" ".join(f"{fd}>&-" for fd in closed)}'
-        p = subprocess.Popen(["/bin/sh", "-c", command, args.weir, "-c", policy.name, "--",
-                              "--no-huge"], stdin=subprocess.DEVNULL,
+        p = subprocess.Popen(["/bin/sh", "-c", command, args.weir, "--allow-vdev", "-c",
+                              policy.name, "--", "--no-huge"], stdin=subprocess.DEVNULL,
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             end = time.monotonic() + READY_S

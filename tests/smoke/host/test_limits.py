@@ -25,12 +25,12 @@ def available_mb():
         return next(int(l.split()[1]) for l in f if l.startswith("MemAvailable")) // 1024
 
 
-def run(program, *args, switch, seconds=20, **kw):
+def run(program, *args, switch, policy=POLICY, seconds=20, **kw):
     """Exit status and output; a switch that runs is stopped."""
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as policy:
-        policy.write(POLICY % switch)
-        policy.flush()
-        p = subprocess.Popen([program, *args, policy.name], stdout=subprocess.PIPE,
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        file.write(policy % switch)
+        file.flush()
+        p = subprocess.Popen([program, *args, file.name], stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, text=True, **kw)
         lines = []
         for line in p.stdout:
@@ -43,7 +43,7 @@ def run(program, *args, switch, seconds=20, **kw):
 def more_memory_than_is_free_is_refused(args):
     size = "buffer: {size: 1GB, cell: 32B}" # 150 GB of ordinary pages
     want(available_mb() < 150000, "the machine is too large for this test")
-    status, text = run(args.weir, "-c", switch=size)
+    status, text = run(args.weir, "--allow-vdev", "-c", switch=size)
     want(status == 1, f"exit {status}: {text}")
     want(text.startswith("weir: not enough memory: ") and text.count("\n") == 1, text)
     for cure in ("switch.buffer.size smaller", "switch.buffer.cell larger", "nr_hugepages"):
@@ -52,7 +52,7 @@ def more_memory_than_is_free_is_refused(args):
 
 def forty_workers_have_rings_between_them(args):
     """1,560 of them with a flow table, and DPDK has 2,560 named areas of memory in all."""
-    status, text = run(args.weir, "-c", switch="workers: 40, flows: {max: 1024}")
+    status, text = run(args.weir, "--allow-vdev", "-c", switch="workers: 40, flows: {max: 1024}")
     want(status == 0 and "\nready\n" in text, f"exit {status}: {text}")
 
 
@@ -60,14 +60,31 @@ def a_low_limit_of_open_files_is_raised_or_named(args):
     def lower():
         resource.setrlimit(resource.RLIMIT_NOFILE, (20, 20))
 
-    status, text = run(args.weir, "-c", switch="buffer: {size: 1MB}", preexec_fn=lower)
+    status, text = run(args.weir, "--allow-vdev", "-c", switch="buffer: {size: 1MB}",
+                       preexec_fn=lower)
     want("Cannot allocate memory" not in text, text)
     # Without CAP_SYS_RESOURCE nobody may raise it.
     want((status == 0 and "\nready\n" in text) or (status == 1 and "`ulimit -n 272`" in text), text)
 
 
-TESTS = [more_memory_than_is_free_is_refused, forty_workers_have_rings_between_them,
-         a_low_limit_of_open_files_is_raised_or_named]
+def a_virtual_device_needs_a_word_of_the_operator(args):
+    """A policy may come from elsewhere, and DPDK's net_pcap writes any file as root."""
+    with tempfile.TemporaryDirectory() as folder:
+        victim = f"{folder}/victim"
+        with open(victim, "w") as f:
+            f.write("of root\n")
+        pcap = f"net_pcap0,rx_pcap=/dev/null,tx_pcap={victim}"
+        policy = POLICY.replace("net_ring1", pcap)
+        status, text = run(args.weir, "-c", switch="buffer: {size: 1MB}", policy=policy)
+        with open(victim) as f:
+            want(f.read() == "of root\n", "the file is as it was")
+    want(status == 2 and text.count("\n") == 1, f"exit {status}: {text}")
+    for word in ("port p1 ", "net_pcap0", "--allow-vdev"):
+        want(word in text, text)
+
+
+TESTS = [more_memory_than_is_free_is_refused, a_virtual_device_needs_a_word_of_the_operator,
+         forty_workers_have_rings_between_them, a_low_limit_of_open_files_is_raised_or_named]
 
 
 sys.exit(main(__doc__, TESTS, "weir", "weirctl"))

@@ -55,8 +55,8 @@ class Daemon:
         self.out, end = os.pipe()
         fcntl.fcntl(end, fcntl.F_SETPIPE_SZ, 4096)
         self.began = time.monotonic()
-        self.p = subprocess.Popen([weir, "-c", self.policy.name, "--", "--no-huge"], stdout=end,
-                                  stderr=subprocess.STDOUT)
+        self.p = subprocess.Popen([weir, "--allow-vdev", "-c", self.policy.name, "--",
+                                   "--no-huge"], stdout=end, stderr=subprocess.STDOUT)
         os.close(end)
         self.text = ""
 

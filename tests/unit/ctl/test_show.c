@@ -484,9 +484,44 @@ static void drops_say_which_are_an_alarm(void **state)
 		  &plain, "total: 1 frame, 64 B;");
 }
 
+// What LLDP, Redis, a policy or a peer says ends in a table. The new line stays: an event may have
+// several lines.
+static void a_text_of_others_moves_no_terminal(void **state)
+{
+	static const char *const obeyed[] = {"\\u001b", "\\u0007", "\\u0000b", "\\u007f", "\\u009b",
+					     "\\u061c", "\\u200b", "\\u200f", "\\u2028", "\\u202e",
+					     "\\u2066", "\\u2069", "\\r"};
+	char answer[256];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(obeyed) / sizeof(obeyed[0]); i++) {
+		char *out;
+
+		snprintf(answer, sizeof(answer),
+			 "{\"events\": [{\"time_ns\": 1, \"severity\": \"warning\", \"event\": "
+			 "\"x\", \"port\": \"p%s\", \"text\": \"a%s\\u00e9\\u20ac\"}]}", obeyed[i],
+			 obeyed[i]);
+		out = shown("events", answer, &all);
+		for (const char *c = out; *c != '\0'; c++)
+			assert_true((unsigned char)*c >= ' ' || *c == '\n');
+		assert_null(strstr(out, "\xe2\x80\xae"));
+		assert_null(strstr(out, "\xc2\x9b"));
+		free(out);
+	}
+	for (unsigned lines = 0; lines < 2; lines++) {
+		char text[] = "\x1b[31m\xc2\x9b\u202e\u2066\u200b\u2028\u061c\r|\n"
+			      "\u00e9\u20ac\u2713";
+
+		text_mask(text, lines);
+		assert_string_equal(text, lines ? "?[31m?????????????????|\n\u00e9\u20ac\u2713"
+						: "?[31m?????????????????|?\u00e9\u20ac\u2713");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_text_of_others_moves_no_terminal),
 		cmocka_unit_test(drops_say_which_are_an_alarm),
 		cmocka_unit_test(a_table_of_zeros_is_one_sentence),
 		cmocka_unit_test(all_shows_the_rows_of_zeros),

@@ -697,6 +697,62 @@ static void ports_are_chosen_and_get_devices(void **state)
 	sonic_config_fini(&c);
 }
 
+// Whoever may write CONFIG_DB chooses names and keys, and must not write the policy by them.
+static void names_and_addresses_stay_texts(void **state)
+{
+	static const char *const names[] = {
+		"W\\n        flood: on\\n#", "W\\u0085        flood: on\\u0085#",
+		"W\\u2028        flood: on\\u2028#", "\\\"W\\r\\tW\\u0001",
+	};
+	static const char *const addresses[] = {
+		"10.0.0.1/24\\\"]}\\n  - {name: evil, device: \\\"vdev:net_pcap0,tx_pcap=/x\\\", "
+		"ip: [\\\"10.0.9.1/24",
+		"10.0.0.1", "fd00::g/64", "10.0.0.1/33", "", "10.0.0.1/24 ",
+	};
+	const struct sonic_import_options o = {0};
+	char json[PATH_LEN * 2], *text;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct sonic_config c = {0};
+
+		snprintf(json, sizeof(json),
+			 "{\"PORT\": {\"Ethernet0\": {\"speed\": \"100000\"}}, \"WRED_PROFILE\": "
+			 "{\"%s\": {\"ecn\": \"ecn_all\", \"green_min_threshold\": \"30000\", "
+			 "\"green_max_threshold\": \"60000\", \"green_drop_probability\": \"10\", "
+			 "\"wred_green_enable\": \"true\"}}, \"QUEUE\": {\"Ethernet0|3\": "
+			 "{\"wred_profile\": \"%s\"}}}", names[i], names[i]);
+		add_text(&c, json);
+		text = policy_of(&c);
+		assert_has(text, "kmax: 60");
+		for (const char *at = text; (at = strstr(at, "flood")) != NULL; at++) {
+			const char *line = at;
+
+			while (line > text && line[-1] >= ' ' && line[-1] < 0x7f)
+				line--;
+			assert_non_null(memchr(line, '#', (size_t)(at - line)));
+		}
+		same_tables(&c, text);
+		free(text);
+		sonic_config_fini(&c);
+	}
+	for (size_t i = 0; i < 2 * sizeof(addresses) / sizeof(addresses[0]); i++) {
+		struct sonic_config c = {0};
+		struct sonic_report r = {0};
+
+		snprintf(json, sizeof(json), "{\"PORT\": {\"Ethernet0\": {}}, "
+			 "\"VLAN\": {\"Vlan5\": {\"vlanid\": \"5\"}}, \"%s|%s\": {}}}",
+			 i % 2 ? "VLAN_INTERFACE\": {\"Vlan5" : "INTERFACE\": {\"Ethernet0",
+			 addresses[i / 2]);
+		add_text(&c, json);
+		assert_null(imported(&c, &o, &r));
+		assert_has(report_text(&r), i % 2 ? "error: VLAN_INTERFACE|Vlan5"
+						  : "error: INTERFACE|Ethernet0");
+		sonic_report_fini(&r);
+		sonic_config_fini(&c);
+	}
+}
+
 // AF_XDP holds a frame in one memory page.
 static void an_mtu_above_that_of_the_device_is_warned_of(void **state)
 {
@@ -929,6 +985,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_policy_by_hand_returns_from_sonic),
 		cmocka_unit_test(what_sonic_cannot_say_is_named),
 		cmocka_unit_test(ports_are_chosen_and_get_devices),
+		cmocka_unit_test(names_and_addresses_stay_texts),
 		cmocka_unit_test(an_mtu_above_that_of_the_device_is_warned_of),
 		cmocka_unit_test(a_table_with_a_slip_in_its_name_is_found),
 		cmocka_unit_test(a_partial_import_leaves_out_what_is_refused),
