@@ -111,14 +111,14 @@ class Peers(World):
             f.write(text)
 
     def frr_conf(self, where, name, old, new):
-        """The path of a copy of conf/frr/NAME that FRR's user can read."""
+        """The path of a copy of conf/frr/NAME. FRR's user can read it, and has a folder beside
+        it."""
         folder = os.path.join(RUN, self.ns(where))
         os.makedirs(folder, exist_ok=True)
-        conf = os.path.join(folder, name)
+        shutil.chown(folder, "frr", "frr")
+        conf = f"{folder}.{name}"
         with open(os.path.join(ROOT, "conf", "frr", name)) as f, open(conf, "w") as to:
             to.write(f.read().replace(old, new))
-        for path in (RUN, folder, conf):
-            shutil.chown(path, "frr", "frr")
         return conf
 
     def spawn_frr(self, where, program, *words):

@@ -119,8 +119,7 @@ class Routers(QuickWorld):
         for where in only:
             folder = os.path.join(RUN, self.ns(where))
             os.makedirs(folder, exist_ok=True)
-            for path in (RUN, folder):
-                shutil.chown(path, "frr", "frr")
+            shutil.chown(folder, "frr", "frr")
             for daemon in daemons:
                 self.start_daemon(where, daemon)
             self.load(where)

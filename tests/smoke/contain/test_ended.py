@@ -7,6 +7,7 @@ usage: test_ended.py BUILD_DIR
 The test has a process namespace of its own, so it sees every process of the runs that it starts.
 """
 import glob
+import hashlib
 import os
 import shutil
 import signal
@@ -196,6 +197,25 @@ def an_installation_ends_first():
         want(2 <= took < GRACE_S, f"it ended before the installation, or was killed: {took:.1f} s")
 
 
+def folders_of_strangers_stay():
+    """Everybody may make a folder in TMPDIR, with the name of a run that was killed."""
+    checkout = hashlib.sha1(ROOT.encode()).hexdigest()[:8]
+    switch = "/run/weir/prod.sock"
+    with tempfile.TemporaryDirectory() as folder, open(switch, "w"):
+        os.chmod(folder, 0o777)
+        victim = os.path.join(folder, "victim")
+        os.mkdir(victim)
+        names = [f"weir-{checkout}-{tag}" for tag in ("*", "prod", "abcdefgh")]
+        subprocess.run(["setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups",
+                        "mkdir", *names], cwd=folder, check=True)
+        os.symlink("victim", os.path.join(folder, f"weir-{checkout}-link0000"))
+        there = sorted(os.listdir(folder))
+        contain(ROOT, folder)
+        want(sorted(os.listdir(folder)) == there, f"{sorted(os.listdir(folder))}, not {there}")
+        want(os.path.exists(switch), "the socket of a switch is there")
+    os.unlink(switch)
+
+
 def what_a_command_leaves_is_named():
     for left in ("ip netns add forgotten", "sleep 600 &"):
         done = subprocess.run([f"{ROOT}/scripts/contain", "sh", "-c", left], text=True,
@@ -206,6 +226,7 @@ def what_a_command_leaves_is_named():
 
 live.need_root("dpdk-testpmd")
 ABOVE = above()
-sys.exit(live.run_tests([a_run_sees_no_file_of_another, what_a_command_leaves_is_named,
+sys.exit(live.run_tests([a_run_sees_no_file_of_another, folders_of_strangers_stay,
+                         what_a_command_leaves_is_named,
                          an_installation_ends_first, a_run_beside_is_untouched,
                          runs_that_are_ended_leave_nothing]))

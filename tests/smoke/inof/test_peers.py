@@ -5,6 +5,7 @@
 
 usage: test_peers.py BUILD_DIR [TEST...]
 """
+import glob
 import json
 import os
 import shutil
@@ -159,6 +160,24 @@ def exabgp_that_is_killed_comes_back_and_no_host_is_told():
             world.kill_speaker(name)
             world.up_again(name)
         nothing_was_told_since(world, initiator)
+        world.end()
+
+
+def exabgp_owns_no_file_and_writes_into_no_folder():
+    """It reads BGP from the network, so its user may become that of a stranger. A file of root in a
+    folder of that user could be exchanged for any other of root's."""
+    user = ["setpriv", "--reuid", "exabgp", "--regid", "exabgp", "--clear-groups"]
+    with Peers(PROGRAMS) as world:
+        started(world)
+        folders = glob.glob("/run/weir/*.inof")
+        want(len(folders) == 2, f"{folders}")
+        for folder in folders:
+            names = sorted(os.listdir(folder))
+            want(names == ["conf", "in", "out", "relay"], f"{names}")
+            for path in (folder, *(f"{folder}/{n}" for n in names)):
+                want(os.lstat(path).st_uid == 0, f"{path} belongs to {os.lstat(path).st_uid}")
+                may_write = run(*user, "test", "-w", path, check=False).returncode == 0
+                want(may_write == (path[-3:] in ("/in", "out")), f"{path}: writes: {may_write}")
         world.end()
 
 
@@ -482,6 +501,7 @@ if __name__ == "__main__":
         sessions_with_reflectors_are_shown_and_are_events,
         words_of_weir_inof_that_cannot_be_change_nothing,
         exabgp_that_is_killed_comes_back_and_no_host_is_told,
+        exabgp_owns_no_file_and_writes_into_no_folder,
         weir_inof_that_is_killed_comes_back_and_no_host_is_told,
         a_reflector_that_is_killed_comes_back_and_no_host_is_told,
         one_of_two_reflectors_is_enough,
