@@ -30,6 +30,7 @@ enum {
 	LONGEST_SETTLE = 10, // times --settle: changes without a pause are applied too
 	MAX_RETRY_S = 8,
 	CHECK_MAPS_EVERY = 10, // writes of the counters
+	CLEAR_GAP_MS = 100,
 };
 
 // One kind of trouble: said when it begins, when it changes, and when it is over.
@@ -47,6 +48,7 @@ struct bridge {
 
 	uint64_t changed_ns, since_ns; // the last and the first change that is not applied; 0: none
 	uint64_t read_ns, write_ns, connect_ns; // due: poll of CONFIG_DB, counters, next attempt
+	uint64_t wrote_ns; // the counters
 	unsigned retry_s, n_writes;
 	struct lines errors; // of the server since the last write of the counters
 	uint64_t uptime_ms; // of the switch, at the last write
@@ -228,7 +230,8 @@ static void handle(struct bridge *b, const redisReply *reply, uint64_t now_ns)
 			changed(b, now_ns);
 	} else if (word != NULL && strcmp(word, "message") == 0) {
 		counters_clear_request(b->counters, redis_text(reply->element[2]));
-		b->write_ns = now_ns;
+		// Soon, but a server that asks without a pause does not keep the switch busy.
+		b->write_ns = min_u64(b->write_ns, b->wrote_ns + CLEAR_GAP_MS * MS_NS);
 	}
 }
 
@@ -435,6 +438,7 @@ static void write_counters(struct bridge *b, uint64_t now_ns)
 	int err = client_connect(b->args->name, &c);
 	enum counters_end end = COUNTERS_NO_SWITCH;
 
+	b->wrote_ns = now_ns;
 	b->write_ns = now_ns + (uint64_t)b->args->every_ns;
 	if (b->n_writes++ % CHECK_MAPS_EVERY == 0)
 		counters_check_maps(b->counters);

@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/sonic/bridge/redis.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
 
-enum { DEFAULT_PORT = 6379, HOST_LEN = 256 };
+#include "control/stop.h"
+#include "drivers/system_clock.h"
+
+enum {
+	DEFAULT_PORT = 6379,
+	HOST_LEN = 256,
+	STOP_S = 1, // for the answer, when the program is to end
+};
 
 // A path, or a host and a port.
 static bool split(const char *address, char host[HOST_LEN], int *port)
@@ -74,6 +83,25 @@ void redis_close(struct redis *r)
 	r->db = -1;
 }
 
+static redisReplyObjectFunctions functions; // of hiredis, but for the next one
+static void *(*create_array)(const redisReadTask *task, int elements);
+
+// hiredis would allocate what the server announces.
+static void *create_bounded_array(const redisReadTask *task, int elements)
+{
+	return elements > REDIS_ELEMENTS ? NULL : create_array(task, elements);
+}
+
+static void bound_arrays(redisReader *reader)
+{
+	if (create_array == NULL) {
+		functions = *reader->fn;
+		create_array = functions.createArray;
+		functions.createArray = create_bounded_array;
+	}
+	reader->fn = &functions;
+}
+
 int redis_open(struct redis *r, const char *address)
 {
 	const struct timeval limit = {.tv_sec = REDIS_TIMEOUT_S};
@@ -91,6 +119,7 @@ int redis_open(struct redis *r, const char *address)
 		return fail(r, r->c->errstr);
 	if (redisSetTimeout(r->c, limit) != REDIS_OK)
 		return fail(r, r->c->errstr);
+	bound_arrays(r->c->reader);
 	return 0;
 }
 
@@ -124,19 +153,55 @@ void redis_put(struct redis *r, int db, unsigned n, const char *const *words)
 		queue(r, n, words, n > 1 ? words[1] : "");
 }
 
+// Waits until the server has sent something. False: it has not, or the program is to end.
+static bool wait_until(const struct redis *r, uint64_t end_ns)
+{
+	struct pollfd p = {.fd = r->c->fd, .events = POLLIN};
+	uint64_t now_ns = monotonic_ns();
+	int n;
+
+	if (stop_requests() > 0 && end_ns > now_ns + (uint64_t)STOP_S * SECOND_NS)
+		end_ns = now_ns + (uint64_t)STOP_S * SECOND_NS;
+	if (now_ns >= end_ns)
+		return false;
+	n = poll(&p, 1, (int)((end_ns - now_ns) / MS_NS) + 1);
+	return n > 0 || (n < 0 && errno == EINTR && stop_requests() < 2);
+}
+
+// Sends what is queued and takes one reply. redisGetReply() would give each byte a time of its own.
+// 0 or -1 with r->err.
+static int take_reply(struct redis *r, redisReply **reply)
+{
+	uint64_t end_ns = monotonic_ns() + (uint64_t)REDIS_TIMEOUT_S * SECOND_NS;
+	int sent = 0;
+
+	while (!sent)
+		if (redisBufferWrite(r->c, &sent) != REDIS_OK)
+			return fail(r, r->c->errstr);
+	for (;;) {
+		if (redisGetReplyFromReader(r->c, (void **)reply) != REDIS_OK)
+			return fail(r, r->c->reader->err == REDIS_ERR_OOM
+					       ? "an answer has too many parts"
+					       : r->c->errstr);
+		if (*reply != NULL)
+			return 0;
+		if (r->c->reader->len > REDIS_ANSWER)
+			return fail(r, "an answer is too long");
+		if (!wait_until(r, end_ns))
+			return fail(r, "no answer in time");
+		if (redisBufferRead(r->c) != REDIS_OK)
+			return fail(r, r->c->errstr);
+	}
+}
+
 redisReply *redis_reply(struct redis *r, const char **key)
 {
 	while (r->c != NULL && r->n > 0) {
 		redisReply *reply = NULL;
 		const char *of = r->keys[r->first];
 
-		if (redisGetReply(r->c, (void **)&reply) != REDIS_OK) {
-			bool late = r->c->err == REDIS_ERR_IO &&
-				    strstr(r->c->errstr, "temporarily unavailable") != NULL;
-
-			fail(r, late ? "no answer in time" : r->c->errstr);
+		if (take_reply(r, &reply) != 0)
 			return NULL;
-		}
 		r->first++;
 		r->n--;
 		if (of != NULL) {
@@ -175,9 +240,9 @@ redisReply *redis_notification(struct redis *r, bool *read)
 		return NULL;
 	}
 	*read = false;
-	if (redisReaderGetReply(r->c->reader, (void **)&reply) != REDIS_OK) {
+	if (redisReaderGetReply(r->c->reader, (void **)&reply) != REDIS_OK)
 		fail(r, r->c->reader->errstr);
-		return NULL;
-	}
+	else if (reply == NULL && r->c->reader->len > REDIS_ANSWER)
+		fail(r, "a notification is too long");
 	return reply;
 }

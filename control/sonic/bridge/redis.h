@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // One connection to a Redis server, on hiredis. Commands are queued and sent together; the replies
 // come in the same order. Each command names its database, and the connection selects it. A server
-// that does not answer within REDIS_TIMEOUT_S, or that sends what is no reply, ends the connection:
-// then every call fails until redis_open(). Blocks for REDIS_TIMEOUT_S at most in each read.
+// that has not sent its whole answer within REDIS_TIMEOUT_S, that sends more than an answer may be,
+// or what is no reply, ends the connection: then every call fails until redis_open(). Blocks for
+// REDIS_TIMEOUT_S at most for each answer, and for a second once the program is to end (stop.h).
 #pragma once
 
 #include <hiredis/hiredis.h>
 #include <stdbool.h>
 
-enum { REDIS_TIMEOUT_S = 5, REDIS_TEXT = 256, REDIS_BATCH = 512 };
+enum {
+	REDIS_TIMEOUT_S = 5,
+	REDIS_TEXT = 256,
+	REDIS_BATCH = 512,
+	REDIS_ANSWER = 64 << 20, // bytes of one answer
+	REDIS_ELEMENTS = 1 << 20, // parts of a list in it
+};
 
 struct redis {
 	redisContext *c; // NULL: not open

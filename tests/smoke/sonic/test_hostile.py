@@ -1,0 +1,136 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""weir-sonic beside a server that is no Redis: it neither waits for ever, nor grows, nor lets the
+server's texts reach a terminal.
+
+usage: test_hostile.py WEIR_SONIC
+"""
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "live"))
+
+import live # noqa: E402
+from live import eventually, want # noqa: E402
+
+WEIR_SONIC = sys.argv[1]
+MOST_RSS_KB = 250000
+
+
+def byte_by_byte(client, stop):
+    """Each byte comes before a read has waited too long, and the answer never ends."""
+    client.sendall(b"$100000\r\n")
+    while not stop.wait(0.3):
+        client.sendall(b"a")
+
+
+def without_an_end(client, stop):
+    client.sendall(b"$2000000000\r\n")
+    while not stop.is_set():
+        client.sendall(b"a" * 65536)
+
+
+def of_too_many_parts(client, stop):
+    client.sendall(b"*2147483647\r\n")
+    stop.wait(60)
+
+
+def of_nested_parts(client, stop):
+    client.sendall(b"*1\r\n" * 100000)
+    stop.wait(60)
+
+
+def that_moves_the_terminal(client, stop):
+    client.sendall(b"-ERR \x1b]0;title\x07\x1b[31m \xc2\x9b\xe2\x80\xae\r\n" * 3)
+    stop.wait(60)
+
+
+@contextlib.contextmanager
+def beside(answer):
+    """weir-sonic and a server whose every connection gets this answer to its first command."""
+    stop, clients = threading.Event(), []
+
+    def serve(client):
+        with contextlib.suppress(OSError):
+            client.recv(65536)
+            answer(client, stop)
+
+    def accept():
+        with contextlib.suppress(OSError):
+            while True:
+                clients.append(server.accept()[0])
+                threading.Thread(target=serve, args=(clients[-1],), daemon=True).start()
+
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as server:
+        server.bind(f"{folder}/redis.sock")
+        server.listen()
+        threading.Thread(target=accept, daemon=True).start()
+        with open(f"{folder}/log", "w+") as log:
+            bridge = subprocess.Popen([WEIR_SONIC, "-s", "none", "--redis", f"{folder}/redis.sock",
+                                       "--policy", f"{folder}/policy.yaml"], stderr=log)
+            try:
+                yield bridge, lambda: open(log.name, errors="surrogateescape").read() # noqa: SIM115
+            finally:
+                bridge.kill()
+                bridge.wait()
+                stop.set()
+                for s in (server, *clients):
+                    with contextlib.suppress(OSError):
+                        s.shutdown(socket.SHUT_RDWR)
+
+
+def rss_kb(bridge):
+    with open(f"/proc/{bridge.pid}/status") as f:
+        return int(next(line for line in f if line.startswith("VmHWM")).split()[1])
+
+
+def ends_at_once(bridge):
+    began = time.monotonic()
+    bridge.send_signal(signal.SIGTERM)
+    want(bridge.wait(60) == 0, f"exit status {bridge.returncode}")
+    return time.monotonic() - began
+
+
+def an_answer_has_a_time():
+    with beside(byte_by_byte) as (bridge, log):
+        eventually(lambda: "no answer in time" in log(), "the answer is late", 60)
+        want(bridge.poll() is None, log())
+
+
+def a_signal_ends_it_in_the_middle_of_an_answer():
+    with beside(byte_by_byte) as (bridge, log):
+        time.sleep(1)
+        took = ends_at_once(bridge)
+        # One second for each of the two last answers, and what a busy machine adds.
+        want(took < 20, f"it took {took:.1f} s: {log()}")
+
+
+def an_answer_has_a_size():
+    for answer, why in ((without_an_end, "an answer is too long"),
+                        (of_too_many_parts, "an answer has too many parts"),
+                        (of_nested_parts, "")):
+        with beside(answer) as (bridge, log):
+            eventually(lambda: log() != "" and why in log(), # noqa: B023
+                       f"{answer.__name__}: {why}", 60)
+            want(rss_kb(bridge) < MOST_RSS_KB, f"{answer.__name__}: {rss_kb(bridge)} KB")
+            want(bridge.poll() is None, log())
+            want(ends_at_once(bridge) < 20, log())
+
+
+def a_text_of_the_server_moves_no_terminal():
+    with beside(that_moves_the_terminal) as (bridge, log):
+        eventually(lambda: "title" in log(), "the error of the server is said", 60)
+        obeyed = [c for c in log() if (c < " " and c != "\n") or c in "\x7f\x9b\u202e"]
+        want(not obeyed, repr(log()))
+        want(bridge.poll() is None, log())
+
+
+sys.exit(live.run_tests([an_answer_has_a_time, a_signal_ends_it_in_the_middle_of_an_answer,
+                         an_answer_has_a_size, a_text_of_the_server_moves_no_terminal]))
