@@ -24,7 +24,15 @@
 #include "control/stop.h"
 #include "dataplane/units.h"
 
-enum { STOPS_MAX = 2, FILES_MAX = 4, THREADS_MAX = 512, WAIT_MS = 10000, TURN_NS = MS_NS };
+enum {
+	STOPS_MAX = 2,
+	FILES_MAX = 4,
+	THREADS_MAX = 512,
+	WAIT_MS = 10000, // for all threads
+	AGAIN_MS = 1000, // until a thread gets the signal once more
+	TURN_NS = MS_NS,
+	STATUS_LEN = 4096,
+};
 
 // ---- signals
 
@@ -102,9 +110,7 @@ bool process_take_hup(void)
 static const uint64_t kept = 1ull << CAP_NET_ADMIN | 1ull << CAP_NET_RAW | 1ull << CAP_BPF |
 			     1ull << CAP_IPC_LOCK;
 
-// A handler has no argument. answers counts threads; failure is the errno of one of them.
-static atomic_uint answers;
-static atomic_int failure;
+static atomic_int failure; // errno of a thread; a handler has no argument
 
 // Of the calling thread. System calls only: it runs in a signal handler.
 static int give_up_mine(void)
@@ -135,17 +141,64 @@ static void give_up_on_signal(int sig)
 	(void)sig;
 	if (err != 0)
 		atomic_store(&failure, err);
-	atomic_fetch_add(&answers, 1);
 	errno = before;
 }
 
-struct threads {
-	pid_t id[THREADS_MAX];
+// The value of a line of /proc/PID/status, which begins with `name`.
+static uint64_t status_value(const char *status, const char *name, int base)
+{
+	const char *at = strstr(status, name);
+
+	return at == NULL ? UINT64_MAX : strtoull(at + strlen(name), NULL, base);
+}
+
+// Whether a thread has given them up. True also for one that has ended: whether a thread ends
+// before it handles a signal is not known otherwise.
+static bool is_given_up(pid_t id)
+{
+	char path[64], status[STATUS_LEN] = "";
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/status", (int)id);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? 0 : read(fd, status, sizeof(status) - 1);
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return fd >= 0 || errno == ENOENT || errno == ESRCH;
+	return (status_value(status, "\nCapPrm:", 16) & ~kept) == 0 &&
+	       (status_value(status, "\nCapBnd:", 16) & ~kept) == 0 &&
+	       status_value(status, "\nNoNewPrivs:", 10) == 1;
+}
+
+struct asked {
+	struct {
+		pid_t id;
+		unsigned ms;
+	} thread[THREADS_MAX];
 	unsigned n;
 };
 
-// Sends the signal to each thread that is not known yet. The number of them, or -errno.
-static int signal_others(struct threads *t)
+// A number may belong to a new thread by now, so it is asked once more after a while.
+static bool is_to_be_asked(struct asked *a, pid_t id, unsigned ms)
+{
+	unsigned i = 0;
+
+	while (i < a->n && a->thread[i].id != id)
+		i++;
+	if (i < a->n && ms < a->thread[i].ms + AGAIN_MS)
+		return false;
+	if (i == THREADS_MAX)
+		return ms % AGAIN_MS == 0;
+	a->thread[i].id = id;
+	a->thread[i].ms = ms;
+	a->n += i == a->n;
+	return true;
+}
+
+// Sends the signal to the threads that have them. The number of these, or -errno.
+static int ask_others(struct asked *a, unsigned ms)
 {
 	DIR *dir = opendir("/proc/self/task");
 	struct dirent *e;
@@ -155,51 +208,42 @@ static int signal_others(struct threads *t)
 		return -errno;
 	while ((e = readdir(dir)) != NULL) {
 		pid_t id = (pid_t)strtol(e->d_name, NULL, 10);
-		unsigned i = 0;
 
-		while (i < t->n && t->id[i] != id)
-			i++;
-		if (id == 0 || id == gettid() || i < t->n || t->n == THREADS_MAX)
+		if (id == 0 || id == gettid() || is_given_up(id))
 			continue;
-		t->id[t->n++] = id;
-		if (tgkill(getpid(), id, PRIVILEGES_SIGNAL) == 0)
-			n++;
+		n++;
+		if (is_to_be_asked(a, id, ms))
+			(void)tgkill(getpid(), id, PRIVILEGES_SIGNAL); // or it has just ended
 	}
 	closedir(dir);
 	return n;
 }
 
-// Until each thread had the signal: a thread that answers late may have made another.
-static int signal_all(void)
+// Until no thread has them: one that answers late may have made another.
+static int all_give_up(void)
 {
 	const struct timespec turn = {.tv_nsec = TURN_NS};
-	struct threads threads = {0};
-	unsigned sent = 0;
-	int n;
+	struct asked asked = {0};
 
-	while ((n = signal_others(&threads)) > 0) {
-		sent += (unsigned)n;
-		for (unsigned ms = 0; atomic_load(&answers) < sent; ms++) {
-			if (ms == WAIT_MS)
-				return -ETIMEDOUT;
-			nanosleep(&turn, NULL);
-		}
+	for (unsigned ms = 0; ms < WAIT_MS; ms++) {
+		int n = ask_others(&asked, ms);
+
+		if (n <= 0 || atomic_load(&failure) != 0)
+			return n < 0 ? n : -atomic_load(&failure);
+		nanosleep(&turn, NULL);
 	}
-	return n;
+	return -ETIMEDOUT;
 }
 
 int privileges_give_up(char *err, unsigned err_len)
 {
-	struct sigaction sa = {.sa_handler = give_up_on_signal, .sa_flags = SA_RESTART}, before;
+	struct sigaction sa = {.sa_handler = give_up_on_signal, .sa_flags = SA_RESTART};
 	int rc;
 
-	atomic_store(&answers, 0);
 	atomic_store(&failure, 0);
-	sigaction(PRIVILEGES_SIGNAL, &sa, &before);
-	rc = signal_all();
-	sigaction(PRIVILEGES_SIGNAL, &before, NULL);
-	if (rc == 0)
-		rc = -atomic_load(&failure);
+	sigaction(PRIVILEGES_SIGNAL, &sa, NULL);
+	rc = all_give_up();
+	signal(PRIVILEGES_SIGNAL, SIG_IGN); // one that is late does not end the process
 	if (rc == 0)
 		rc = -give_up_mine();
 	if (rc != 0)

@@ -30,8 +30,6 @@ bool process_take_hup(void);
 // ---- Privileges that the process needs no more once its ports are open. From then on it reads
 // frames and requests of strangers.
 //
-// and requests of strangers.
-//
 // It keeps CAP_NET_ADMIN, CAP_NET_RAW, CAP_BPF and CAP_IPC_LOCK: a reload writes the rules of
 // `keep`, counters of the XDP program are read, an interface that is made again is opened, and the
 // frame pool is registered for the socket. Capabilities, their bounding set and no_new_privs belong
