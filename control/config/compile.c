@@ -163,6 +163,27 @@ static void check_facts(struct compiler *k, unsigned i, const struct port_facts 
 		     "%s does not deliver PFC frames: the switch cannot obey them", out->device);
 }
 
+static void compile_pfc(struct compiler *k, unsigned i, const struct port_facts *f)
+{
+	const struct cfg_pfc *cfg = &k->c->ports[i].profile->pfc;
+	struct policy_port *out = &k->p->ports[i];
+	uint32_t before = pfc_bytes_before(out->max_frame,
+					   f != NULL ? f->tx_ring_bytes : out->tx_ring_bytes);
+
+	pfc_params_init(&out->pfc, out->speed_bps, (uint16_t)cfg->quanta.n, before);
+	out->pfc.lossless = out->classify.lossless;
+	out->pfc.tx = cfg->tx.n ? out->pfc.lossless : 0;
+	out->pfc.rx = cfg->rx.n ? out->pfc.lossless : 0;
+	if (out->pfc.tx != 0 && (uint64_t)cfg->quanta.n < pfc_least_quanta(before))
+		check_report(k->s, DIAG_ERROR, &cfg->quanta, &cfg->map, "quanta",
+			     "a PAUSE of %u quanta can end before it is repeated: a PFC frame may "
+			     "wait for a frame of %u bytes, and for %u bytes in the transmit ring; "
+			     "%u quanta are the least",
+			     out->pfc.quanta, out->max_frame,
+			     f != NULL ? f->tx_ring_bytes : out->tx_ring_bytes,
+			     pfc_least_quanta(before));
+}
+
 static void compile_port(struct compiler *k, unsigned i)
 {
 	const struct config_port *port = &k->c->ports[i];
@@ -191,10 +212,7 @@ static void compile_port(struct compiler *k, unsigned i)
 	out->edits = compile_classify(port, &out->classify) || cfg_vlan_aware(k->c);
 	compile_sched(port->profile, burst_ns, out);
 	out->shaper = shaper_of(out->speed_bps, f == NULL ? 0 : port_burst_ns(f, out->speed_bps));
-	pfc_params_init(&out->pfc, out->speed_bps, (uint16_t)port->profile->pfc.quanta.n);
-	out->pfc.lossless = out->classify.lossless;
-	out->pfc.tx = port->profile->pfc.tx.n ? out->pfc.lossless : 0;
-	out->pfc.rx = port->profile->pfc.rx.n ? out->pfc.lossless : 0;
+	compile_pfc(k, i, f);
 	out->lldp = (struct lldp_params){
 		.on = cfg_lldp(k->c, item),
 		.willing = item->lldp.willing.n != 0,

@@ -285,7 +285,8 @@ static const struct cfg_row pfc_rows[] = {
 	 .help = "obey PAUSE of the peer, in lossless classes"},
 	{FIELD(CFG_SWITCH, cfg_pfc, tx), .dflt = 1, .help = "send PAUSE, in lossless classes"},
 	{NUMBER(COUNT, cfg_pfc, quanta), .min = 1, .max = 65535, .dflt = 65535,
-	 .help = "time a PAUSE asks for, in 512 bit times"},
+	 .help = "time a PAUSE asks for, in 512 bit times. The frame that repeats it must arrive "
+		 "before that, behind what is on its way: `weirctl check` refuses fewer quanta"},
 	{FIELD(CFG_MAP, cfg_pfc, warning), .sub = &pfc_warning_schema,
 	 .dflt_text = "long pauses only",
 	 .help = "early warning: one event when the rate of the last second rises above the limit, "

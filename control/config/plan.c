@@ -512,6 +512,7 @@ static void storm_port_json(const struct policy_port *p, struct json_object *por
 			    {"limit_window_ns", w->limit_window_ns});
 		add_text(o, "limit_then", cfg_watchdog_thens[w->then]);
 	}
+	plan_pause_json(p, port);
 	if (warns(p))
 		ADD_NUMBERS(added(port, "pfc_warning", json_object_new_object()),
 			    {"in_pps", p->pfc_warning.in_pps}, {"out_pps", p->pfc_warning.out_pps});
@@ -958,6 +959,7 @@ static void plan_text(const struct config *c, const struct policy *p, const stru
 	groups_text(c, p, out);
 	ecn_text(p, out);
 	memory_text(m, out);
+	plan_pause_text(p, name_width(p), out);
 	watchdog_text(p, out);
 	warning_text(p, out);
 	guard_text(p, out);

@@ -63,3 +63,11 @@ uint64_t plan_ecn_period_q20(const struct policy *p, unsigned in, unsigned out, 
 
 double plan_ecn_marks(const struct plan_ecn *e);
 const char *plan_ecn_word(enum ecn_before_pfc verdict);
+
+// ---- PAUSE that is shorter than the longest one (plan_pause.c): how long it lasts, after which
+// time it is repeated, and how late that may be
+
+// Nothing where no port has such a PAUSE.
+void plan_pause_text(const struct policy *p, int name_width, FILE *out);
+// Adds "pause" to a port that has.
+void plan_pause_json(const struct policy_port *p, struct json_object *port);

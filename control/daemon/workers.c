@@ -205,7 +205,7 @@ static void give_orders(struct workers *s, uint64_t now_ns)
 	for (unsigned i = 0; i < policy->n_ports; i++) {
 		const struct pfc_params *p = &policy->ports[i].pfc;
 		struct standin_order o = standin_order(classes_of(s, i), p->speed_bps,
-						       p->lifetime_ns / 2,
+						       p->refresh_ns,
 						       config_time_scale(s->d->config));
 
 		gauge_set(&shared->ports[i].order,

@@ -2,9 +2,15 @@
 #include "dataplane/qos/pfc.h"
 
 #include "dataplane/bits.h"
+#include "dataplane/qos/shaper.h"
 #include "dataplane/units.h"
 
-enum { QUANTUM_BITS = 512 };
+enum {
+	QUANTUM_BITS = 512,
+	QUANTUM_BYTES = QUANTUM_BITS / 8,
+	LEAST_FRAME = 60, // without FCS
+	PFC_BYTES = PFC_FRAME_LEN + LINK_OVERHEAD_BYTES,
+};
 
 uint64_t pfc_quanta_ns(uint64_t speed_bps, uint16_t quanta)
 {
@@ -12,11 +18,30 @@ uint64_t pfc_quanta_ns(uint64_t speed_bps, uint16_t quanta)
 	return (quanta * (QUANTUM_BITS * 1000000000ull) + speed_bps - 1) / speed_bps;
 }
 
-void pfc_params_init(struct pfc_params *p, uint64_t speed_bps, uint16_t quanta)
+uint32_t pfc_bytes_before(uint32_t max_frame, uint32_t tx_ring_bytes)
 {
+	uint32_t frames = (tx_ring_bytes + LEAST_FRAME - 1) / LEAST_FRAME;
+
+	return max_frame + LINK_OVERHEAD_BYTES + tx_ring_bytes + frames * LINK_OVERHEAD_BYTES;
+}
+
+// With these six the refresh is four PFC frames long, so they take a quarter of the line at most.
+uint32_t pfc_least_quanta(uint32_t bytes_before)
+{
+	return (bytes_before + 6 * PFC_BYTES + QUANTUM_BYTES - 1) / QUANTUM_BYTES;
+}
+
+void pfc_params_init(struct pfc_params *p, uint64_t speed_bps, uint16_t quanta,
+		     uint32_t bytes_before)
+{
+	uint64_t free_ns;
+
 	p->speed_bps = speed_bps;
 	p->quanta = quanta;
 	p->lifetime_ns = pfc_quanta_ns(speed_bps, quanta);
+	p->before_ns = (bytes_before * (8ull * SECOND_NS) + speed_bps - 1) / speed_bps;
+	free_ns = p->lifetime_ns > p->before_ns ? p->lifetime_ns - p->before_ns : 0;
+	p->refresh_ns = min_u64(p->lifetime_ns / 2, 2 * free_ns / 3);
 }
 
 // A pause began or goes on until until_ns.
@@ -166,7 +191,7 @@ void pfc_tx_sent(const struct pfc_params *p, struct pfc_tx_state *s, const struc
 		if (f->quanta[c] != 0) {
 			stats_pause(&s->stats[c], s->paused & bit, now_ns, now_ns + p->lifetime_ns);
 			s->paused |= bit;
-			s->refresh_ns[c] = now_ns + p->lifetime_ns / 2;
+			s->refresh_ns[c] = now_ns + p->refresh_ns;
 		} else if (s->paused & bit) {
 			s->paused &= (uint8_t)~bit;
 			stats_end(&s->stats[c], now_ns);
@@ -176,10 +201,10 @@ void pfc_tx_sent(const struct pfc_params *p, struct pfc_tx_state *s, const struc
 
 void pfc_tx_new_params(const struct pfc_params *p, struct pfc_tx_state *s, uint64_t now_ns)
 {
-	if (p->lifetime_ns < s->lifetime_ns || p->speed_bps > s->speed_bps)
+	if (p->refresh_ns < s->after_ns || p->speed_bps > s->speed_bps)
 		for (unsigned c = 0; c < N_CLASSES; c++)
 			s->refresh_ns[c] = now_ns;
-	s->lifetime_ns = p->lifetime_ns;
+	s->after_ns = p->refresh_ns;
 	s->speed_bps = p->speed_bps;
 }
 

@@ -7,12 +7,17 @@
 //   receiving, per class                       sending, per class
 //
 //          time q > 0                                 wanted (XOFF or receive-ring guard)
-//   [runs] ----------> [paused until t+q]     [on] ----------------> [paused, refresh at t+L/2]
+//   [runs] ----------> [paused until t+q]     [on] ----------------> [paused, refresh at t+R]
 //      ^                 |   | time q > 0        ^                       |    | refresh due
 //      |   0, or expiry  |   +--> until = t+q    |     not wanted: 0     |    +--> quanta again
 //      +-----------------+                       +-----------------------+
 //
 // A quantum is 512 bit times at the port's speed; L is the lifetime quanta * 512 / speed.
+//
+// The PFC frame that repeats a PAUSE may have to wait for what is on its way already: a frame of
+// full size, and the driver's transmit ring. It must arrive before the PAUSE runs out. With D for
+// the time of these bytes, R is L/2, or 2(L-D)/3 where that is earlier (D above L/4). Below
+// pfc_least_quanta() a PAUSE cannot be repeated in time.
 //
 // A class may ignore PAUSE, as in the recovery from a storm: PAUSE frames are counted and
 // remembered, and do not pause. When the class obeys again, it obeys what is left of the last one.
@@ -33,6 +38,8 @@ struct pfc_params {
 	uint16_t quanta; // time we ask for
 	uint64_t speed_bps;
 	uint64_t lifetime_ns; // of our PAUSE
+	uint64_t before_ns; // that what is on its way takes, before a PFC frame
+	uint64_t refresh_ns; // from a PAUSE to the next one
 };
 
 // mlx5's names: rx_prioN_pause and so on. Durations in nanoseconds, finished pauses only; a
@@ -73,15 +80,23 @@ struct pfc_rx_state {
 
 struct pfc_tx_state {
 	uint64_t refresh_ns[N_CLASSES]; // of paused classes
-	uint64_t lifetime_ns, speed_bps; // as the parameters last said
+	uint64_t after_ns, speed_bps; // refresh_ns and the speed as the parameters last said
 	struct pfc_class_stats stats[N_CLASSES];
 	ctr_t retries; // loops in which the driver did not take a due frame
 	uint8_t paused; // bitmap of classes that the peer must pause, by the last PFC frame
 	uint8_t by_control; // classes that control wants paused, whatever the parameters say
 };
 
-// pfc with quanta in 1..65535, speed in bits per second.
-void pfc_params_init(struct pfc_params *p, uint64_t speed_bps, uint16_t quanta);
+// Bytes of a line, overhead included, that may go before a PFC frame: a frame of full size, and
+// what the transmit ring holds, which may be the shortest frames.
+uint32_t pfc_bytes_before(uint32_t max_frame, uint32_t tx_ring_bytes);
+
+// The least quanta of a PAUSE that can be repeated before it runs out; may be above 65535.
+uint32_t pfc_least_quanta(uint32_t bytes_before);
+
+// Quanta in 1..65535, speed in bits per second.
+void pfc_params_init(struct pfc_params *p, uint64_t speed_bps, uint16_t quanta,
+		     uint32_t bytes_before);
 
 // ceil(quanta * 512 / speed) in nanoseconds.
 uint64_t pfc_quanta_ns(uint64_t speed_bps, uint16_t quanta);
@@ -118,8 +133,8 @@ bool pfc_tx_due(const struct pfc_params *p, const struct pfc_tx_state *s, uint8_
 void pfc_tx_sent(const struct pfc_params *p, struct pfc_tx_state *s, const struct pfc_times *f,
 		 uint64_t now_ns);
 
-// New parameters: where a PAUSE now lives shorter, or the peer counts its quanta faster, those that
-// stand are refreshed at once.
+// New parameters: where a PAUSE must now be repeated earlier, or the peer counts its quanta faster,
+// those that stand are refreshed at once.
 void pfc_tx_new_params(const struct pfc_params *p, struct pfc_tx_state *s, uint64_t now_ns);
 
 // Forgets every pause, as when the link goes down.

@@ -81,7 +81,7 @@ int nic_create(const struct nic_config *c, struct nic **out)
 	// A port that takes one frame and calls when the line is free again is the line itself.
 	nic->line = shaper_of(c->facts.wakes && c->facts.tx_burst == 1 ? 0 : c->speed_bps,
 			      c->facts.shaper_burst_ns);
-	pfc_params_init(&nic->pfc, c->speed_bps, UINT16_MAX);
+	pfc_params_init(&nic->pfc, c->speed_bps, UINT16_MAX, 0);
 	nic->pfc.lossless = nic->pfc.tx = 0xff;
 	nic->pfc.rx = c->ignore_pause ? 0 : nic->pfc.tx;
 	payload_table_init(&nic->payload);

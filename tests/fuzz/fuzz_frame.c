@@ -75,9 +75,11 @@ static void mend_csum(uint8_t *l3)
 static void check_class(struct fuzz_in *in, const struct pkt_info *p, uint8_t trust)
 {
 	struct classify_params c = {.trust = trust};
+	bool is_bpdu = p->reserved_dst == DST_STP && (trust != TRUST_DSCP || !is_ip(p));
 	struct classified got;
 
 	c.default_class = fuzz_u8(in) & 7;
+	c.control_class = c.default_class ^ 1;
 	for (unsigned i = 0; i < 64; i++)
 		c.dscp_to_class[i] = i % 4 == 0 ? fuzz_u8(in) & 7 : i & 7;
 	for (unsigned i = 0; i < 64; i++)
@@ -86,11 +88,13 @@ static void check_class(struct fuzz_in *in, const struct pkt_info *p, uint8_t tr
 		c.pcp_to_class[i] = fuzz_u8(in) & 7;
 	got = classify(&c, p);
 	FUZZ_CHECK(got.cls < N_CLASSES && got.color < N_COLORS);
-	if (trust == TRUST_PORT || (!is_ip(p) && p->n_tags == 0))
+	if (is_bpdu)
+		FUZZ_CHECK(got.cls == c.control_class);
+	else if (trust == TRUST_PORT || (!is_ip(p) && p->n_tags == 0))
 		FUZZ_CHECK(got.cls == c.default_class);
 	if (trust == TRUST_DSCP && is_ip(p))
 		FUZZ_CHECK(got.cls == c.dscp_to_class[p->dscp]);
-	if (trust == TRUST_PCP && p->n_tags != 0)
+	if (trust == TRUST_PCP && p->n_tags != 0 && !is_bpdu)
 		FUZZ_CHECK(got.cls == c.pcp_to_class[p->tci >> 13]);
 	FUZZ_CHECK(got.color == (is_ip(p) ? c.dscp_to_color[p->dscp] : GREEN));
 }

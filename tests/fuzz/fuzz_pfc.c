@@ -270,7 +270,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	r.p.rx = fuzz_u8(&in) & r.p.lossless;
 	r.p.tx = fuzz_u8(&in) & r.p.lossless;
 	quanta = fuzz_u16(&in);
-	pfc_params_init(&r.p, speed, quanta == 0 ? 1 : quanta);
+	pfc_params_init(&r.p, speed, quanta == 0 ? 1 : quanta, 0);
 	for (unsigned i = 0; i < MAX_STEPS && in.left != 0; i++)
 		step(&r, &in);
 	return 0;

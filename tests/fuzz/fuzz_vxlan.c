@@ -11,7 +11,9 @@
 #include "dataplane/packet/vxlan.h"
 #include "tests/lab/bench.h"
 
-enum { STATION, TRUNK, VTEP, MAX_FRAMES = 24, LONGEST = 300, SETTLE_NS = 2000000 };
+enum { STATION, TRUNK, VTEP, MAX_FRAMES = 24, LONGEST = 300, SETTLE_NS = 2000000,
+       WAITING_NS = 1500000000 // longer than frames wait for a neighbour
+};
 
 static const char text[] =
 	"switch: {name: lab, workers: %u, flows: {max: 16, age: 1ms}, buffer: {size: 80KB, "
@@ -147,7 +149,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	}
 	bench_run(b, SETTLE_NS);
 	bench_control(b);
-	bench_run(b, SETTLE_NS);
+	bench_run(b, WAITING_NS);
 	FUZZ_CHECK(switch_balance(b->sw).queued == 0);
 	for (unsigned pool = 0; pool < N_POOLS; pool++)
 		FUZZ_CHECK(switch_pool(b->sw, pool).used == 0);

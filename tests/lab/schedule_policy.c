@@ -236,7 +236,7 @@ static void draw_profile(struct text *t, const struct schedule_conf *c, struct r
 	static const char *const queues[] = {"", "    class_to_queue: {3: 5, 5: 3}\n"};
 	static const uint8_t lossless_sets[] = {1 << 3, 1 << 3 | 1 << 5, 1 << 3 | 1 << 5,
 						1 << 5, 0, 1 << 2 | 1 << 3 | 1 << 5};
-	static const unsigned quanta[] = {65535, 4000, 300, 300};
+	static const unsigned quanta[] = {65535, 4000, 300, 33}; // 33: the least
 	uint8_t lossless = PICK(rng, lossless_sets);
 
 	add(t, "  %s:\n%s", name, PICK(rng, maps));

@@ -510,6 +510,31 @@ static void expect_member(struct json_object *o, const char *key, const char *js
 	assert_string_equal(json_object_to_json_string_ext(v, JSON_C_TO_STRING_PLAIN), json);
 }
 
+static void the_plan_has_the_margin_of_a_short_pause(void **state)
+{
+	static const char yaml[] =
+		"ports: [{name: p1, device: \"wire:a\", speed: 1G, profile: r}, {name: p2, device: "
+		"\"wire:b\", speed: 1G, profile: s}]\n"
+		"profiles: {r: {pfc: {quanta: 300}, classes: {3: {lossless: true}}},\n"
+		"  s: {classes: {3: {lossless: true}}}}\n";
+	char *text;
+
+	(void)state;
+	for (unsigned json = 0; json < 2; json++) {
+		struct diags d = {0};
+		struct config *c;
+
+		assert_int_equal(config_parse("p", yaml, strlen(yaml), &c, &d), 0);
+		text = plan_of(c, json);
+		// 153.6 us of life, 13,026 bytes before it: 2/3 of what is left, and 1/3.
+		expect_line(text, json ? "\"lasts_ns\":153600,\n        \"repeated_ns\":32928,\n"
+					 "        \"margin_ns\":16464\n"
+				       : "\np1           300   153600ns    32928ns    16464ns\n");
+		assert_null(strstr(text, json ? "65535,\n        \"lasts" : "\np2         65535"));
+		free(text);
+	}
+}
+
 static void the_plan_tells_programs_the_same(void **state)
 {
 	char *text = plan_of(load("conf/storm.yaml"), true);
@@ -551,6 +576,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_storm_sample_is_the_plain_one_with_a_watchdog),
 		cmocka_unit_test(the_guard_sample_has_two_steps_on_its_uplinks),
 		cmocka_unit_test(the_plan_shows_times_warnings_and_chains),
+		cmocka_unit_test(the_plan_has_the_margin_of_a_short_pause),
 		cmocka_unit_test(the_plan_tells_programs_the_same),
 	};
 

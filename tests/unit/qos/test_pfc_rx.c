@@ -9,7 +9,7 @@ static struct pfc_params params(uint64_t speed_bps)
 {
 	struct pfc_params p = {.lossless = 0x28, .tx = 0x28, .rx = 0x28};
 
-	pfc_params_init(&p, speed_bps, 65535);
+	pfc_params_init(&p, speed_bps, 65535, 0);
 	return p;
 }
 

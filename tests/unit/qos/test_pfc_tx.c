@@ -6,7 +6,7 @@ static struct pfc_params params(uint64_t speed_bps, uint16_t quanta)
 {
 	struct pfc_params p = {.lossless = 0x28, .tx = 0x28, .rx = 0x28};
 
-	pfc_params_init(&p, speed_bps, quanta);
+	pfc_params_init(&p, speed_bps, quanta, 0);
 	return p;
 }
 
@@ -160,6 +160,45 @@ static void a_class_that_turns_lossy_while_paused_sends_xon_first(void **state)
 	assert_int_equal(loop(&p, &s, 0x08, 3).enable, 0);
 }
 
+// A frame of full size begins, and the ring is full of short frames, right before the refresh.
+static void a_short_pause_is_repeated_before_it_runs_out(void **state)
+{
+	static const uint64_t speeds[] = {100000000, 1000000000, 25000000000, 800000000000};
+	static const uint32_t rows[][2] = {
+		{82, 0}, {1522, 0}, {1522, 8192}, {9238, 0}, {9238, 65536},
+	};
+	const uint64_t pfc_bits = 84 * 8;
+
+	(void)state;
+	for (size_t i = 0; i < 4 * sizeof(rows) / sizeof(rows[0]); i++) {
+		uint64_t bps = speeds[i % 4];
+		uint32_t ring = rows[i / 4][1], longest = rows[i / 4][0];
+		uint32_t before = pfc_bytes_before(longest, ring);
+		uint32_t least = pfc_least_quanta(before);
+
+		assert_true(before >= longest + 24 + ring / 60 * 84);
+		for (uint64_t quanta = least; quanta <= 65535; quanta = quanta * 3 / 2 + 1) {
+			struct pfc_params p = {.lossless = 8, .tx = 8};
+			struct pfc_tx_state s = {0};
+			uint64_t runs_out, again;
+
+			pfc_params_init(&p, bps, (uint16_t)quanta, before);
+			assert_int_equal(loop(&p, &s, 8, 0).enable, 8);
+			runs_out = pfc_bits * 1000000000 / bps +
+				   pfc_quanta_ns(bps, (uint16_t)quanta);
+			again = pfc_tx_next(&s) +
+				(before * 8ull + pfc_bits) * 1000000000 / bps;
+			assert_true(again < runs_out);
+			// A quarter of the line at most, and not more often than half of the life.
+			assert_true(pfc_tx_next(&s) + 1 >= 4 * pfc_bits * 1000000000 / bps ||
+				    pfc_tx_next(&s) == p.lifetime_ns / 2);
+			assert_true(pfc_tx_next(&s) <= p.lifetime_ns / 2);
+			if (before < quanta * 64 / 4)
+				assert_int_equal(pfc_tx_next(&s), p.lifetime_ns / 2);
+		}
+	}
+}
+
 static void a_pause_that_now_lives_shorter_is_refreshed_at_once(void **state)
 {
 	struct pfc_params slow = params(1000000000, 1000), fast = params(10000000000, 1000);
@@ -232,6 +271,7 @@ int main(void)
 		cmocka_unit_test(each_enabled_class_counts_once_per_frame),
 		cmocka_unit_test(no_pfc_is_sent_for_lossy_or_disabled_classes),
 		cmocka_unit_test(a_class_that_turns_lossy_while_paused_sends_xon_first),
+		cmocka_unit_test(a_short_pause_is_repeated_before_it_runs_out),
 		cmocka_unit_test(a_pause_that_now_lives_shorter_is_refreshed_at_once),
 		cmocka_unit_test(a_frame_that_the_driver_refused_stays_due),
 		cmocka_unit_test(durations_cover_pause_to_xon),
