@@ -111,6 +111,7 @@ MESON = '''project('toy')
 python = find_program('/usr/bin/python3')
 test('whole', python, args: files('tests/whole.py'))
 test('alone', python, args: files('tests/alone.py'))
+test('quiet', python, args: files('tests/quiet.py'))
 test('bare', python, args: files('tests/bare.py'), suite: 'smoke')
 '''
 ADDER = '''def add(a, b):
@@ -121,7 +122,8 @@ def double(a):
     total = a * 2
     return total
 '''
-# `whole` runs all of its cases, `alone` only the one that it is given, `bare` has none.
+# `whole` runs all of its cases, `alone` only the one that it is given, `bare` has none. `quiet`
+# names a case when it has ended, and may not come to that.
 WHOLE = '''import os, sys, time
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), '../code'))
 import adder
@@ -137,6 +139,13 @@ for case in (sums_are_right, doubles_are_right):
     else:
         print('[       OK ] ' + case.__name__)
 sys.exit(bad)
+'''
+QUIET = '''import os, sys
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), '../code'))
+import adder
+for case in sys.argv[1:] or ['sums_are_right', 'doubles_are_right']:
+    if adder.add(2, 3) == 77: os._exit(3)
+    print('ok      ' + case.replace('_', ' '))
 '''
 BARE = '''import os, sys, time
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), '../code'))
@@ -161,7 +170,7 @@ class Runs(unittest.TestCase):
         self.root = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, self.root)
         for path, text in (('meson.build', MESON), ('code/adder.py', ADDER),
-                           ('tests/bare.py', BARE),
+                           ('tests/bare.py', BARE), ('tests/quiet.py', QUIET),
                            ('tests/alone.py', 'import sys\nsys.argv[1:] or sys.exit(1)\n' + WHOLE),
                            ('tests/whole.py', WHOLE.replace('if sys.argv[1:]', 'if False'))):
             self.put(path, text)
@@ -191,6 +200,7 @@ class Runs(unittest.TestCase):
         self.rows(row('killed', 'a + b', 'a - b', 'whole', 'sums_are_right'),
                   row('killed-alone', 'a + b', 'a - b', 'alone', 'sums_are_right'),
                   row('killed-bare', 'a + b', 'a - b', 'bare'),
+                  row('killed-quiet', 'a + b', '77', 'quiet', 'sums_are_right'),
                   row('moved', 'a * 2', 'a * 3', 'whole', 'doubles_are_right'),
                   row('survives', 'a + b', 'b + a', 'whole', 'sums_are_right'),
                   row('wrong', 'a + b', 'a - b', 'whole', 'doubles_are_right'),
@@ -201,16 +211,17 @@ class Runs(unittest.TestCase):
         out = self.run_it('--tally', tally, code=1)
         for line in ('killed killed by whole, sums_are_right', 'killed-bare killed by bare',
                      'killed-alone killed by alone, sums_are_right', 'moved killed by whole',
+                     'killed-quiet killed by quiet, sums_are_right',
                      'moved: code/adder.py: the text has left add and is now in double',
                      'survives: SURVIVED: sums_are_right stays green',
                      'wrong: WRONG CASE: whole goes red, but not in doubles_are_right; '
                      'red: sums_are_right',
                      'unknown: WRONG CASE: alone has no case no_case', 'caseless: NO CASE',
                      'gone: NOT RUN: gone: code/adder.py: add: the text is gone: a / b',
-                     '[9/9]', '4 killed, 5 wrong: caseless, gone, survives, unknown, wrong'):
+                     '[10/10]', '5 killed, 5 wrong: caseless, gone, survives, unknown, wrong'):
             self.assertIn(line, out)
         with open(tally) as f:
-            self.assertEqual(f.read(), '4 5 0\n')
+            self.assertEqual(f.read(), '5 5 0\n')
         out = self.run_it('--live', 'code/')
         self.assertIn('1 killed, 0 wrong', out)
         self.assertNotIn('whole', out.replace('whole code', ''))
