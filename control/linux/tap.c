@@ -26,8 +26,8 @@ static struct ifreq request_of(const struct linux_tap *t)
 	return r;
 }
 
-// Settings of the kernel for one device. Those of `must` keep strangers from changing where the
-// kernel sends frames: docs/linux.md has the reason of each.
+// Settings of the kernel for one device; docs/linux.md has the reasons. Without a setting of
+// `must`, a host could change where the kernel sends frames.
 static const struct {
 	const char *family, *key, *value;
 	bool must;
@@ -45,7 +45,7 @@ static const struct {
 };
 
 // True: the device has the value, or the kernel no such setting.
-static bool set(const char *path, const char *value)
+static bool write_sysctl(const char *path, const char *value)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC);
 	char now[8] = "";
@@ -74,7 +74,7 @@ static int apply_settings(const struct linux_tap *t)
 	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
 		snprintf(path, sizeof(path), "/proc/sys/net/%s/conf/%s/%s", settings[i].family,
 			 t->name, settings[i].key);
-		if (!set(path, settings[i].value) && settings[i].must)
+		if (!write_sysctl(path, settings[i].value) && settings[i].must)
 			return -EROFS;
 	}
 	return 0;

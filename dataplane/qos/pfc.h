@@ -87,8 +87,8 @@ struct pfc_tx_state {
 	uint8_t by_control; // classes that control wants paused, whatever the parameters say
 };
 
-// Bytes of a line, overhead included, that may go before a PFC frame: a frame of full size, and
-// what the transmit ring holds, which may be the shortest frames.
+// Bytes of a line, overhead included, that may go before a PFC frame: a frame of full size and a
+// full transmit ring. The ring may be full of the shortest frames.
 uint32_t pfc_bytes_before(uint32_t max_frame, uint32_t tx_ring_bytes);
 
 // The least quanta of a PAUSE that can be repeated before it runs out; may be above 65535.
@@ -133,8 +133,8 @@ bool pfc_tx_due(const struct pfc_params *p, const struct pfc_tx_state *s, uint8_
 void pfc_tx_sent(const struct pfc_params *p, struct pfc_tx_state *s, const struct pfc_times *f,
 		 uint64_t now_ns);
 
-// New parameters: where a PAUSE must now be repeated earlier, or the peer counts its quanta faster,
-// those that stand are refreshed at once.
+// Takes new parameters. Refreshes each standing PAUSE at once if the new parameters repeat a PAUSE
+// earlier, or if the peer now counts quanta faster.
 void pfc_tx_new_params(const struct pfc_params *p, struct pfc_tx_state *s, uint64_t now_ns);
 
 // Forgets every pause, as when the link goes down.

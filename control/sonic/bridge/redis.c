@@ -153,19 +153,24 @@ void redis_put(struct redis *r, int db, unsigned n, const char *const *words)
 		queue(r, n, words, n > 1 ? words[1] : "");
 }
 
-// Waits until the server has sent something. False: it has not, or the program is to end.
-static bool wait_until(const struct redis *r, uint64_t end_ns)
+// Waits until the server has sent something. False: it has not by *end_ns, which comes earlier when
+// the program is to end.
+static bool wait_until(const struct redis *r, uint64_t *end_ns)
 {
 	struct pollfd p = {.fd = r->c->fd, .events = POLLIN};
-	uint64_t now_ns = monotonic_ns();
-	int n;
 
-	if (stop_requests() > 0 && end_ns > now_ns + (uint64_t)STOP_S * SECOND_NS)
-		end_ns = now_ns + (uint64_t)STOP_S * SECOND_NS;
-	if (now_ns >= end_ns)
-		return false;
-	n = poll(&p, 1, (int)((end_ns - now_ns) / MS_NS) + 1);
-	return n > 0 || (n < 0 && errno == EINTR && stop_requests() < 2);
+	for (;;) {
+		uint64_t now_ns = monotonic_ns();
+		int n;
+
+		if (stop_requests() > 0)
+			*end_ns = min_u64(*end_ns, now_ns + (uint64_t)STOP_S * SECOND_NS);
+		if (now_ns >= *end_ns || stop_requests() > 1)
+			return false;
+		n = poll(&p, 1, (int)((*end_ns - now_ns) / MS_NS) + 1);
+		if (n >= 0 || errno != EINTR)
+			return n > 0;
+	}
 }
 
 // Sends what is queued and takes one reply. redisGetReply() would give each byte a time of its own.
@@ -187,7 +192,7 @@ static int take_reply(struct redis *r, redisReply **reply)
 			return 0;
 		if (r->c->reader->len > REDIS_ANSWER)
 			return fail(r, "an answer is too long");
-		if (!wait_until(r, end_ns))
+		if (!wait_until(r, &end_ns))
 			return fail(r, "no answer in time");
 		if (redisBufferRead(r->c) != REDIS_OK)
 			return fail(r, r->c->errstr);

@@ -313,8 +313,9 @@ def a_vlan_that_routes_has_a_tap():
         want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
 
 
-# What only routers send: advertisements of a default route, of prefixes on the link and of a longer
-# prefix than the operator's; redirects to a next hop of the sender; a source route.
+# A host sends what only routers send. Its advertisements have a default route, prefixes on the
+# link, and a prefix that is longer than the operator's. Its redirects name a next hop of its own.
+# One packet has a source route.
 FROM_ROUTERS = """
 import sys, time
 from scapy.all import Ether, ICMP, ICMPv6ND_RA, ICMPv6ND_Redirect, ICMPv6NDOptPrefixInfo, \\

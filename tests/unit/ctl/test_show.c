@@ -484,8 +484,8 @@ static void drops_say_which_are_an_alarm(void **state)
 		  &plain, "total: 1 frame, 64 B;");
 }
 
-// What LLDP, Redis, a policy or a peer says ends in a table. The new line stays: an event may have
-// several lines.
+// Tables show texts of LLDP, Redis, policies and peers. New lines stay, because a text in the last
+// column may have several lines.
 static void a_text_of_others_moves_no_terminal(void **state)
 {
 	static const char *const obeyed[] = {"\\u001b", "\\u0007", "\\u0000b", "\\u007f", "\\u009b",

@@ -81,7 +81,7 @@ static int one_round(void)
 		fprintf(stderr, "%s\n", err);
 		return 3;
 	}
-	// Of the first threads, whose numbers follow that of the process: CAP_NET_ADMIN,
+	// The numbers of the first threads follow that of the process. They keep CAP_NET_ADMIN,
 	// CAP_NET_RAW, CAP_IPC_LOCK and CAP_BPF.
 	for (pid_t id = getpid(); id <= getpid() + STAYING + CHURNING; id++)
 		if ((permitted(id) & ~0x8000007000ull) != 0 && permitted(id) != UINT64_MAX)

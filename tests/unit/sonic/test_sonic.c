@@ -697,7 +697,7 @@ static void ports_are_chosen_and_get_devices(void **state)
 	sonic_config_fini(&c);
 }
 
-// Whoever may write CONFIG_DB chooses names and keys, and must not write the policy by them.
+// A writer of CONFIG_DB chooses names and keys. A name or a key must not add a key to the policy.
 static void names_and_addresses_stay_texts(void **state)
 {
 	static const char *const names[] = {
