@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/bridging.h"
 
-#include <rte_hash_crc.h>
-
 #include "dataplane/deadlock_guard.h"
 #include "dataplane/fate.h"
 #include "dataplane/forward/bridge.h"
@@ -10,6 +8,7 @@
 #include "dataplane/routing.h"
 #include "dataplane/svi.h"
 #include "dataplane/units.h"
+#include "dataplane/unknown_unicast.h"
 #include "dataplane/vxlan.h"
 
 // ---- the way out
@@ -75,9 +74,8 @@ static inline bool make_ready(struct worker *w, struct port *p, struct frame *f,
 
 enum { MOST_WAYS = POLICY_MAX_PORTS + VTEP_MAX_PEERS };
 
-// port: one of the switch's, or a peer. A frame that was routed into the VLAN may leave by the port
-// where it came in.
-static bool may_flood_to(const struct worker *w, unsigned port, const struct frame *f, unsigned vid)
+// A frame that was routed into the VLAN may leave by the port where it came in.
+bool bridging_may_leave(const struct worker *w, unsigned port, const struct frame *f, unsigned vid)
 {
 	if (port >= POLICY_MAX_PORTS)
 		return vxlan_may_go(w, f, port, vid);
@@ -92,7 +90,7 @@ static unsigned ways_of(const struct worker *w, const struct frame *f, unsigned 
 	unsigned n = 0;
 
 	for (unsigned port = 0; port < w->sw->n_ports; port++)
-		if (may_flood_to(w, port, f, vid))
+		if (bridging_may_leave(w, port, f, vid))
 			ports[n++] = (uint8_t)port;
 	return n + vxlan_flood_to(w, f, vid, ports + n);
 }
@@ -169,77 +167,6 @@ static void flood(struct worker *w, struct port *p, struct frame *f, unsigned vi
 	replicate(w, p, f, ports, n, vid, tagged, pkt);
 }
 
-// ---- frames that are not flooded
-
-static struct reported *reported_set(const struct weir_switch *sw, uint64_t key)
-{
-	return &sw->reported[rte_hash_crc_8byte(key, 0) % REPORTED_SETS * sw->n_ports];
-}
-
-// The worker has reported an address of p, or of a peer whose frames arrive by p, to control.
-static void note_report(struct worker *w, const struct port *p, uint64_t key, uint8_t at)
-{
-	struct reported *h = &reported_set(w->sw, key)[p->no];
-
-	atomic_store_explicit(&h->key, 0, memory_order_relaxed);
-	atomic_thread_fence(memory_order_release);
-	atomic_store_explicit(&h->t_ns, w->now_ns, memory_order_relaxed);
-	atomic_store_explicit(&h->at, at, memory_order_relaxed);
-	atomic_store_explicit(&h->key, key, memory_order_release);
-}
-
-// When the port reported the address, and where it is. 0: it did not, or the slot changes
-// meanwhile.
-static uint64_t reported_ns(const struct reported *h, uint64_t key, uint8_t *at)
-{
-	uint64_t t_ns;
-
-	if (atomic_load_explicit(&h->key, memory_order_acquire) != key)
-		return 0;
-	t_ns = atomic_load_explicit(&h->t_ns, memory_order_relaxed);
-	*at = atomic_load_explicit(&h->at, memory_order_relaxed);
-	atomic_thread_fence(memory_order_acquire);
-	return atomic_load_explicit(&h->key, memory_order_relaxed) == key ? t_ns : 0;
-}
-
-// Control enters an address milliseconds after a station has spoken, and an answer to ARP is
-// followed at once by the first lossless frame. Of several ports the latest counts.
-static bool is_reported(const struct worker *w, struct frame *f, uint64_t key, unsigned vid)
-{
-	const struct reported *set = reported_set(w->sw, key);
-	uint64_t latest_ns = 0;
-
-	for (unsigned port = 0; port < w->sw->n_ports; port++) {
-		uint8_t at = 0;
-		uint64_t t_ns = reported_ns(&set[port], key, &at);
-
-		if (t_ns > latest_ns && w->now_ns < t_ns + REPORTED_NS &&
-		    may_flood_to(w, at, f, vid)) {
-			latest_ns = t_ns;
-			f->out_port = at;
-		}
-	}
-	return latest_ns != 0;
-}
-
-// A frame whose class is not flooded, to an address that is not in the table. False: some worker
-// has just reported the address, and the frame goes to its port, f->out_port. Else it was dropped.
-static bool flood_refused(struct worker *w, struct port *p, struct frame *f, unsigned vid,
-			  bool group)
-{
-	uint64_t key = fdb_key_in_frame(rte_pktmbuf_mtod(f->m, const uint8_t *), (uint16_t)vid);
-
-	if (!group && is_reported(w, f, key, vid))
-		return false;
-	ctr_inc(&p->c.lossless_unknown);
-	if (p->unknown_said_ns == 0 || w->now_ns - p->unknown_said_ns >= SECOND_NS) {
-		p->unknown_said_ns = w->now_ns;
-		worker_event(w, EVENT_LOSSLESS_UNKNOWN, f->in_port, f->cls, vid, key >> 16);
-	}
-	fate_dropped(w, p, f, DROP_LOSSLESS_UNKNOWN);
-	return true;
-}
-
 // ---- storm control: how many frames per second of a port are replicated
 
 // BPDUs have a bucket of their own at the rate of multicast: a flood of multicast must not take
@@ -296,7 +223,7 @@ static bool report(struct worker *w, struct port *p, uint64_t key, uint8_t at, u
 
 	if (has_room(w, p) && rte_ring_sp_enqueue_elem(w->learn, &rec, sizeof(rec)) == 0) {
 		ctr_inc(&p->reports);
-		note_report(w, p, key, at);
+		unknown_note_report(w, p, key, at);
 	} else {
 		fdb_source_forget(w->fdb_cache, key); // reported with its next frame
 	}
@@ -341,19 +268,23 @@ static bool refuse(struct worker *w, struct port *p, struct frame *f, enum drop_
 static bool forward_unknown(struct worker *w, struct port *p, struct burst *b, struct frame *f,
 			    const struct pkt_info *pkt, unsigned vid, bool tagged, uint8_t at)
 {
+	uint64_t key = fdb_key_in_frame(rte_pktmbuf_mtod(f->m, const uint8_t *), (uint16_t)vid);
+	bool off = !pkt->group_dst && vlan_bit(w->pol->flood_off, vid);
 	bool known = at < FDB_MAX_PORTS;
 
 	if (known && at >= POLICY_MAX_PORTS) {
 		f->out_port = at;
 		return make_ready(w, p, f, vid, tagged, pkt);
 	}
-	if (!pkt->group_dst && vlan_bit(w->pol->flood_off, vid))
-		return refuse(w, p, f, DROP_NO_EGRESS);
-	if (p->pol->no_flood >> f->cls & 1) {
+	if (off || p->pol->no_flood >> f->cls & 1) {
 		if (known) // at a port that is in the VLAN no more
 			return refuse(w, p, f, DROP_NO_EGRESS);
-		return !flood_refused(w, p, f, vid, pkt->group_dst) &&
-		       make_ready(w, p, f, vid, tagged, pkt);
+		if (!pkt->group_dst && unknown_finds_way(w, f, key, vid))
+			return make_ready(w, p, f, vid, tagged, pkt);
+		if (off)
+			return refuse(w, p, f, DROP_NO_EGRESS);
+		if (!unknown_probes(w, p, f, key, pkt->group_dst))
+			return false;
 	}
 	if (flood_is_limited(w, p, f, pkt))
 		return refuse(w, p, f, DROP_STORM_CONTROL);

@@ -8,6 +8,9 @@
 
 #include "dataplane/ingress.h"
 
+// Whether the frame may leave by a port of the switch, or to a peer.
+bool bridging_may_leave(const struct worker *w, unsigned port, const struct frame *f, unsigned vid);
+
 // Forwards the frames of a burst. Frames that know their way move together, in order: b->n_out.
 void bridging_burst(struct worker *w, struct port *p, struct burst *b);
 

@@ -60,6 +60,9 @@
 	  "a frame went to an unknown address or to a group, in a lossless class that is not "     \
 	  "flooded: enter the address into fdb, let the station send first, or set flood: on "     \
 	  "(at most one a second and port)")                                                       \
+	X(LOSSLESS_UNREACHABLE, "lossless-unreachable",                                            \
+	  "lossless frames have gone to one unknown address for a second, and the station does "   \
+	  "not answer probes: enter the address into fdb, let the station send, or set flood: on") \
 	X(MAC_EVICTED, "mac-evicted",                                                              \
 	  "a new address replaced an old one: the port has more addresses than its share or its "  \
 	  "mac_limit (at most one a second)")                                                      \

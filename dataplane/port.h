@@ -62,6 +62,15 @@ static_assert(offsetof(struct pg, c.rx_packets) == PORT_LINE &&
 		      offsetof(struct pg, state.max_headroom) == 2 * PORT_LINE,
 	      "an arrival touches one line of its group");
 
+// A station that frames of a lossless class are for, and that nobody knows (unknown_unicast.h).
+enum { UNKNOWN_STATIONS = 64 };
+struct unknown_station {
+	uint64_t key; // as fdb_key
+	uint64_t since_ns, asked_ns; // of the first frame that it did not get, and of the latest
+	uint64_t probed_ns; // of the latest probe
+	bool said; // as an alarm
+};
+
 struct __rte_cache_aligned port {
 	// ---- rare, of arrival
 	gauge_t skid_used; // cells
@@ -133,6 +142,9 @@ struct __rte_cache_aligned port {
 	// Limits.
 	struct policer storm[N_LIMIT_KINDS], storm_bpdu;
 	ctr_t remapped[GUARD_MAX_RULES];
+	// Unknown stations (unknown_unicast.c).
+	struct policer probes;
+	struct unknown_station unknown[UNKNOWN_STATIONS];
 	struct punt_port *punt; // NULL: no policy has had a frame for control yet (punt.h)
 	uint64_t curves_seen; // of the orders in wanted.curves, as last acted upon
 	// Flows and notifications.

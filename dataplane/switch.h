@@ -68,6 +68,7 @@ struct port_counters {
 	ctr_t pfc_malformed, pfc_misaddressed, pause_8023x, lldp, other_control;
 	gauge_t roce_lossy_latest; // of the latest such frame: class, DSCP << 8
 	ctr_t roce_in_lossy_class, roce_not_ect, lossless_unknown, bad_l3;
+	ctr_t unknown_probes; // lossless frames flooded in a lossy class (unknown_unicast.h)
 	struct punt_counters punt[N_PUNT_REASONS];
 	ctr_t limited[N_LIMIT_KINDS]; // frames dropped beyond a rate of the policy
 	ctr_t loop_forged; // loop probes that this switch did not send; written by control
@@ -288,11 +289,17 @@ struct fdb_row {
 	uint16_t vid;
 	uint8_t port;
 	bool is_static;
+	bool is_stale; // its port's link went down since it was heard (forward/fdb.h)
 	uint64_t age_ns;
 };
-// Calls fn for every address known.
+// Calls fn for every address, stale ones too.
 void switch_fdb_walk(struct weir_switch *sw, uint64_t now_ns,
 		     void (*fn)(void *arg, const struct fdb_row *row), void *arg);
+// Control: the station was at the port when the switch ran before. A routed port has no stations.
+void switch_fdb_stale(struct weir_switch *sw, const uint8_t mac[6], uint16_t vid, unsigned port,
+		     uint64_t now_ns);
+// A number that differs after each change of the table.
+uint64_t switch_fdb_changes(const struct weir_switch *sw);
 // Addresses of a port: counts, share and limit (forward/fdb.h).
 const struct fdb_port *switch_fdb_port(const struct weir_switch *sw, unsigned port);
 uint64_t switch_events_lost(const struct weir_switch *sw);

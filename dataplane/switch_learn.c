@@ -81,13 +81,14 @@ static void say_full(struct weir_switch *sw)
 {
 	const struct fdb *f = &sw->fdb;
 	struct learning *l = &sw->learning;
+	uint32_t n = f->count - f->stale;
 
-	if (!l->full && f->count >= f->max) {
+	if (!l->full && n >= f->max) {
 		l->full = true;
-		control_say(sw, EVENT_FDB_FULL, PORT_NONE, CLASS_NONE, 0, f->count);
-	} else if (l->full && f->count < f->max - f->max / ROOM_PART) {
+		control_say(sw, EVENT_FDB_FULL, PORT_NONE, CLASS_NONE, 0, n);
+	} else if (l->full && n < f->max - f->max / ROOM_PART) {
 		l->full = false;
-		control_say(sw, EVENT_FDB_ROOM, PORT_NONE, CLASS_NONE, 0, f->count);
+		control_say(sw, EVENT_FDB_ROOM, PORT_NONE, CLASS_NONE, 0, n);
 	}
 }
 
@@ -203,6 +204,26 @@ unsigned learn_age(struct weir_switch *sw, uint64_t now_ns, struct event *events
 	announce(&events[0], EVENT_MAC_AGED, now_ns, PORT_NONE, aged);
 	aged->n = 0;
 	return 1;
+}
+
+// ---- stale addresses
+
+void switch_fdb_stale(struct weir_switch *sw, const uint8_t mac[6], uint16_t vid, unsigned port,
+		     uint64_t now_ns)
+{
+	uint64_t key = fdb_key(mac, vid);
+
+	if (fdb_key_is_station(key) && port < sw->n_ports && !sw->policy_mem->ports[port].routed)
+		fdb_learn_stale(&sw->fdb, key, (uint8_t)port, now_ns);
+}
+
+uint64_t switch_fdb_changes(const struct weir_switch *sw)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < FDB_VERSIONS; i++)
+		n += fdb_version(&sw->fdb, i);
+	return n;
 }
 
 // ---- policies

@@ -142,6 +142,7 @@ void switch_fdb_walk(struct weir_switch *sw, uint64_t now_ns,
 			.vid = (uint16_t)e->key,
 			.port = e->port,
 			.is_static = e->is_static,
+			.is_stale = e->is_stale,
 			.age_ns = now_ns > seen ? now_ns - seen : 0,
 		};
 

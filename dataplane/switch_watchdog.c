@@ -72,7 +72,7 @@ void control_port_down(struct weir_switch *sw, unsigned port)
 	svis_links(sw);
 	control_request(sw);
 	if (down)
-		fdb_flush_port(&sw->fdb, (uint8_t)port);
+		fdb_make_stale(&sw->fdb, (uint8_t)port);
 }
 
 static void want_pfc_off(struct weir_switch *sw, unsigned port, uint8_t classes)

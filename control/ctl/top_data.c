@@ -18,6 +18,8 @@ const struct top_hint top_hints[TOP_HINTS] = {
 	{F_HINTS_roce_not_ect, "RoCE without ECN", "turn ECN on in the senders (DCQCN)"},
 	{F_HINTS_lossless_unknown, "lossless frames to unknown addresses, dropped",
 	 "enter the address into fdb, or set flood: on in the class"},
+	{F_HINTS_unknown_probes, "lossless frames to unknown addresses, sent as probes",
+	 "enter the address into fdb, or let the station send"},
 	{F_HINTS_copp_dropped, "ARP and ND beyond copp, dropped", "find the sender, or raise copp"},
 	{F_HINTS_loop_forged, "loop probes that the switch did not send", "find their sender"},
 	{F_HINTS_storm_broadcast, "broadcast beyond storm_control, dropped",

@@ -385,7 +385,8 @@ static int open_control(struct daemon *d)
 	if (observe_create(d->sw, &d->observe) != 0 || eventlog_create(d->policy, &d->log) != 0 ||
 	    cnplog_create(&d->cnps) != 0 || burstlog_create(d->n_open, &d->bursts) != 0 ||
 	    reload_create(d, &d->reload) != 0 ||
-	    hotplug_create(d, &d->hotplug) != 0 || lldp_create(d, &d->lldp) != 0 ||
+	    hotplug_create(d, &d->hotplug) != 0 || fdb_file_create(d, &d->fdb_file) != 0 ||
+	    lldp_create(d, &d->lldp) != 0 ||
 	    inof_agent_create(d, &d->inof) != 0)
 		return failed("out of memory");
 	if (open_routing(d) != 0)
@@ -533,6 +534,7 @@ static void take_down(struct daemon *d)
 	free(d->web_token);
 	metrics_destroy(d->metrics);
 	hotplug_destroy(d->hotplug);
+	fdb_file_destroy(d->fdb_file);
 	requests_destroy(d->requests);
 	resolver_destroy(d->resolver);
 	plane_destroy(d->plane);
@@ -680,6 +682,7 @@ static void run_loop(struct daemon *d)
 		control_once(d, now_ns);
 		requests_poll(d->requests, loop_ms(d, &idle, now_ns), now_ns);
 		hotplug_poll(d->hotplug, now_ns);
+		fdb_file_poll(d->fdb_file, now_ns);
 		metrics_poll(d->metrics, now_ns);
 		web_poll(d->web, now_ns);
 		telemetry_poll(now_ns);

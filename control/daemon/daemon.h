@@ -8,6 +8,7 @@
 #include "control/daemon/clock.h"
 #include "control/daemon/cnplog.h"
 #include "control/daemon/eventlog.h"
+#include "control/daemon/fdb_file.h"
 #include "control/daemon/hotplug.h"
 #include "control/daemon/inof.h"
 #include "control/daemon/lldp.h"
@@ -44,6 +45,7 @@ struct daemon {
 	struct reload *reload;
 	struct workers *workers;
 	struct hotplug *hotplug;
+	struct fdb_file *fdb_file;
 	struct resolver *resolver; // NULL: the kernel is the control plane
 	struct plane *plane; // control_plane: linux; else NULL
 	struct autoecn *auto_ecn; // NULL before the switch has been made

@@ -295,6 +295,7 @@ static const struct {
 	[EVENT_MAC_MOVED] = {"warning", add_mac},
 	[EVENT_MAC_AGED] = {"info", add_mac},
 	[EVENT_LOSSLESS_UNKNOWN] = {"warning", add_unknown},
+	[EVENT_LOSSLESS_UNREACHABLE] = {"alarm", add_unknown},
 	[EVENT_MAC_EVICTED] = {"warning", add_mac},
 	[EVENT_MAC_FLAPPING] = {"alarm", add_mac},
 	[EVENT_MAC_STICKY] = {"alarm", add_mac},

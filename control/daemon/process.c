@@ -274,6 +274,7 @@ int rundir_take(struct rundir *r, const char *name, char *err, unsigned err_len)
 	}
 	snprintf(r->lock_path, sizeof(r->lock_path), "%s/%s.lock", run_dir, name);
 	snprintf(r->sock_path, sizeof(r->sock_path), "%s/%s.sock", run_dir, name);
+	snprintf(r->fdb_path, sizeof(r->fdb_path), "%s/%s.fdb", run_dir, name);
 	if (mkdir(run_dir, 0755) != 0 && errno != EEXIST)
 		return fail(errno, err, err_len, "cannot make", run_dir);
 	for (;;) {

@@ -49,6 +49,7 @@ struct rundir {
 	int lock_fd; // -1: not held
 	char lock_path[96];
 	char sock_path[96];
+	char fdb_path[96]; // stays when the process ends (fdb_file.h)
 };
 
 // Takes the name. 0, -EBUSY when a switch of this name runs, or -errno; the sentence is in err.
@@ -59,5 +60,5 @@ __attribute__((warn_unused_result)) int rundir_take(struct rundir *r, const char
 __attribute__((warn_unused_result)) int rundir_listen(const struct rundir *r, char *err,
 						      unsigned err_len);
 
-// Removes both files. Harmless when nothing was taken.
+// Removes lock and socket. Harmless when nothing was taken.
 void rundir_release(struct rundir *r);

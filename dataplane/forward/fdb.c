@@ -11,6 +11,7 @@ enum {
 	AGE_SLOTS_A_CALL = 512,
 	SECOND_CHANCES = 8, // addresses in use that one eviction passes over
 	FDB_NONE = UINT32_MAX,
+	FDB_STALE = 1 << 8, // in the data of the hash, beside the port
 };
 
 struct rte_hash *fdb_hash_create(const char *name, uint32_t entries, uint32_t key_len,
@@ -76,7 +77,7 @@ static void changed(struct fdb *f, uint64_t key)
 				  memory_order_release);
 }
 
-// ---- the learnt addresses of a port and VLAN, oldest first
+// ---- the addresses of a port and VLAN that no policy names, oldest first
 
 static uint32_t vlan_of(uint64_t key)
 {
@@ -91,11 +92,11 @@ static struct fdb_vlan *list_of(const struct fdb_port *p, uint32_t vlan)
 	return block == NULL ? NULL : &block[vlan % FDB_VLAN_BLOCK];
 }
 
-static uint32_t learnt_in(const struct fdb_port *p, uint32_t vlan)
+static uint32_t listed_in(const struct fdb_port *p, uint32_t vlan)
 {
 	const struct fdb_vlan *v = list_of(p, vlan);
 
-	return v == NULL ? 0 : v->learnt;
+	return v == NULL ? 0 : v->n;
 }
 
 // False: no memory.
@@ -109,6 +110,18 @@ static bool make_list(struct fdb_port *p, uint32_t vlan)
 	for (unsigned i = 0; *block != NULL && i < FDB_VLAN_BLOCK; i++)
 		(*block)[i] = (struct fdb_vlan){.oldest = FDB_NONE, .newest = FDB_NONE};
 	return *block != NULL;
+}
+
+// Counts an address that is listed or not any more.
+static void count_listed(struct fdb *f, const struct fdb_entry *e, int by)
+{
+	struct fdb_port *p = &f->port[e->port];
+
+	p->n += (uint32_t)by;
+	if (e->is_stale)
+		f->stale += (uint32_t)by;
+	else
+		gauge_set(&p->c.learnt, gauge_get(&p->c.learnt) + (uint64_t)(int64_t)by);
 }
 
 static void enlist(struct fdb *f, struct fdb_entry *e, uint64_t now_ns)
@@ -125,10 +138,10 @@ static void enlist(struct fdb *f, struct fdb_entry *e, uint64_t now_ns)
 	else
 		v->oldest = pos;
 	v->newest = pos;
-	p->n_vlans += v->learnt++ == 0;
-	if (v->learnt > learnt_in(p, p->fullest))
+	p->n_vlans += v->n++ == 0;
+	if (v->n > listed_in(p, p->fullest))
 		p->fullest = vlan_of(e->key);
-	gauge_set(&p->c.learnt, gauge_get(&p->c.learnt) + 1);
+	count_listed(f, e, 1);
 }
 
 static void delist(struct fdb *f, const struct fdb_entry *e)
@@ -144,25 +157,25 @@ static void delist(struct fdb *f, const struct fdb_entry *e)
 		f->entries[e->newer].older = e->older;
 	else
 		v->newest = e->older;
-	p->n_vlans -= --v->learnt == 0;
-	gauge_set(&p->c.learnt, gauge_get(&p->c.learnt) - 1);
+	p->n_vlans -= --v->n == 0;
+	count_listed(f, e, -1);
 }
 
-// The list of the fullest VLAN of a port that has learnt addresses. The remembered VLAN may have
+// The list of the fullest VLAN of a port that has listed addresses. The remembered VLAN may have
 // lost some of them since. All VLANs are compared only when it has fewer than a fair part.
 static struct fdb_vlan *fullest(struct fdb_port *p)
 {
-	uint64_t n = learnt_in(p, p->fullest);
+	uint64_t n = listed_in(p, p->fullest);
 
-	if (n == 0 || (n + 1) * p->n_vlans < gauge_get(&p->c.learnt))
+	if (n == 0 || (n + 1) * p->n_vlans < p->n)
 		for (uint32_t vlan = 0; vlan < FDB_VLANS; vlan++)
-			if (learnt_in(p, vlan) > learnt_in(p, p->fullest))
+			if (listed_in(p, vlan) > listed_in(p, p->fullest))
 				p->fullest = vlan;
 	return list_of(p, p->fullest);
 }
 
 // Forgets the oldest address of the port. An address that was used since it was listed becomes the
-// newest instead, a few times.
+// newest instead, a few times. The end of a stale address is nobody's loss.
 static struct fdb_evicted evict(struct fdb *f, uint8_t port)
 {
 	struct fdb_port *p = &f->port[port];
@@ -173,20 +186,19 @@ static struct fdb_evicted evict(struct fdb *f, uint8_t port)
 		struct fdb_entry *e = &f->entries[v->oldest];
 		uint64_t seen_ns = gauge_get(&e->seen_ns);
 
-		if (seen_ns <= e->listed_ns)
+		if (e->is_stale || seen_ns <= e->listed_ns)
 			break;
 		delist(f, e);
 		enlist(f, e, seen_ns);
+	}
+	if (f->entries[v->oldest].is_stale) {
+		fdb_forget(f, f->entries[v->oldest].key);
+		return (struct fdb_evicted){0};
 	}
 	gone.key = f->entries[v->oldest].key;
 	fdb_forget(f, gone.key);
 	ctr_inc(&p->c.evicted);
 	return gone;
-}
-
-static bool has_learnt(const struct fdb_port *p)
-{
-	return gauge_get(&p->c.learnt) != 0;
 }
 
 // The port that is furthest above its share, were `port` to have one address more.
@@ -197,9 +209,9 @@ static uint8_t greediest(const struct fdb *f, uint8_t port)
 
 	for (unsigned i = 0; i < FDB_MAX_PORTS; i++) {
 		const struct fdb_port *p = &f->port[i];
-		int64_t above = (int64_t)gauge_get(&p->c.learnt) - p->share + (i == port);
+		int64_t above = (int64_t)p->n - p->share + (i == port);
 
-		if (has_learnt(p) && above > most) {
+		if (p->n != 0 && above > most) {
 			most = above;
 			found = (uint8_t)i;
 		}
@@ -213,12 +225,12 @@ static struct fdb_evicted make_room(struct fdb *f, uint8_t port, bool is_new, bo
 	const struct fdb_port *p = &f->port[port];
 	uint8_t from = port;
 
-	if (!is_static && has_learnt(p) && gauge_get(&p->c.learnt) >= p->limit)
+	if (!is_static && p->n != 0 && p->n >= p->limit)
 		return evict(f, port);
 	if (!is_new || f->count < f->max)
 		return (struct fdb_evicted){0};
 	from = greediest(f, port);
-	if (from >= FDB_MAX_PORTS || !has_learnt(&f->port[from]))
+	if (from >= FDB_MAX_PORTS || f->port[from].n == 0)
 		return (struct fdb_evicted){0};
 	return evict(f, from);
 }
@@ -229,25 +241,33 @@ void fdb_set_port(struct fdb *f, uint8_t port, uint32_t limit, uint32_t share)
 
 	p->limit = limit;
 	p->share = share;
-	while (gauge_get(&p->c.learnt) > limit)
+	while (p->n > limit)
 		(void)evict(f, port);
 }
 
 // ---- the table
 
-struct fdb_entry *fdb_find(struct fdb *f, uint64_t key)
+// An address, which may be stale.
+static struct fdb_entry *find(struct fdb *f, uint64_t key)
 {
 	int32_t pos = rte_hash_lookup(f->hash, &key);
 
 	return pos < 0 ? NULL : &f->entries[pos];
 }
 
-// A place for a new address, or for an address at its new port.
-static struct fdb_entry *place(struct fdb *f, uint64_t key, uint8_t port)
+struct fdb_entry *fdb_find(struct fdb *f, uint64_t key)
 {
-	if (rte_hash_add_key_data(f->hash, &key, (void *)(uintptr_t)port) != 0)
+	struct fdb_entry *e = find(f, key);
+
+	return e == NULL || e->is_stale ? NULL : e;
+}
+
+// A place for a new address, or for an address at its new port. what: the port, FDB_STALE with it.
+static struct fdb_entry *place(struct fdb *f, uint64_t key, unsigned what)
+{
+	if (rte_hash_add_key_data(f->hash, &key, (void *)(uintptr_t)what) != 0)
 		return NULL;
-	return fdb_find(f, key);
+	return find(f, key);
 }
 
 static void count(struct fdb *f, uint8_t port, bool added, bool moved, bool refused)
@@ -267,10 +287,16 @@ static bool full_of_static(const struct fdb *f, bool is_static)
 int fdb_learn(struct fdb *f, uint64_t key, uint8_t port, bool is_static, uint64_t now_ns,
 	      struct fdb_evicted *evicted)
 {
-	struct fdb_entry *e = fdb_find(f, key);
-	bool is_new = e == NULL, moved = !is_new && e->port != port;
+	struct fdb_entry *e = find(f, key);
 	struct fdb_evicted gone = {0};
+	bool is_new, moved;
 
+	if (e != NULL && e->is_stale) {
+		fdb_forget(f, key);
+		e = NULL;
+	}
+	is_new = e == NULL;
+	moved = !is_new && e->port != port;
 	if (evicted != NULL)
 		*evicted = gone;
 	if (!is_new && e->is_static && !is_static)
@@ -298,6 +324,7 @@ int fdb_learn(struct fdb *f, uint64_t key, uint8_t port, bool is_static, uint64_
 	e->key = key;
 	e->port = port;
 	e->is_static = is_static;
+	e->is_stale = false;
 	e->named = is_static;
 	e->used = true;
 	gauge_set(&e->seen_ns, now_ns);
@@ -333,7 +360,8 @@ unsigned fdb_age(struct fdb *f, uint64_t now_ns, uint64_t age_ns, uint64_t *keys
 		// A worker may have seen it after control read its clock.
 		if (!e->used || e->is_static || now_ns < gauge_get(&e->seen_ns) + age_ns)
 			continue;
-		keys[aged++] = e->key;
+		if (!e->is_stale)
+			keys[aged++] = e->key;
 		fdb_forget(f, e->key);
 	}
 	return aged;
@@ -359,8 +387,59 @@ void fdb_flush_port(struct fdb *f, uint8_t port)
 {
 	struct fdb_port *p = &f->port[port];
 
-	while (has_learnt(p))
+	while (p->n != 0)
 		fdb_forget(f, f->entries[fullest(p)->oldest].key);
+}
+
+// ---- stale addresses
+
+static void to_stale(struct fdb *f, struct fdb_entry *e)
+{
+	if (e->is_stale || place(f, e->key, e->port | FDB_STALE) == NULL)
+		return;
+	count_listed(f, e, -1);
+	e->is_stale = true;
+	count_listed(f, e, 1);
+	changed(f, e->key);
+}
+
+void fdb_make_stale(struct fdb *f, uint8_t port)
+{
+	struct fdb_port *p = &f->port[port];
+
+	for (uint32_t vlan = 0; p->n != 0 && vlan < FDB_VLANS; vlan++) {
+		const struct fdb_vlan *v = list_of(p, vlan);
+
+		for (uint32_t i = v == NULL ? FDB_NONE : v->oldest; i != FDB_NONE;
+		     i = f->entries[i].newer)
+			to_stale(f, &f->entries[i]);
+	}
+}
+
+void fdb_learn_stale(struct fdb *f, uint64_t key, uint8_t port, uint64_t now_ns)
+{
+	if (find(f, key) == NULL && fdb_learn(f, key, port, false, now_ns, NULL) == 0)
+		to_stale(f, find(f, key));
+}
+
+uint8_t fdb_stale_port(const struct fdb *f, uint64_t key)
+{
+	void *data;
+
+	if (rte_hash_lookup_data(f->hash, &key, &data) < 0 || !((uintptr_t)data & FDB_STALE))
+		return FDB_NO_PORT;
+	return (uint8_t)(uintptr_t)data;
+}
+
+// ---- a worker's questions
+
+// The port of an address in the table, or FDB_NO_PORT. *pos: where it is.
+static uint8_t port_in_table(const struct fdb *f, uint64_t key, int32_t *pos)
+{
+	void *data;
+
+	*pos = rte_hash_lookup_data(f->hash, &key, &data);
+	return *pos < 0 || (uintptr_t)data & FDB_STALE ? FDB_NO_PORT : (uint8_t)(uintptr_t)data;
 }
 
 // Where the set has an answer for the key, or FDB_CACHE_WAYS.
@@ -391,11 +470,9 @@ uint8_t fdb_lookup_table(const struct fdb *f, struct fdb_cache *c, uint64_t key)
 {
 	unsigned slot = fdb_slot(key);
 	uint32_t version = fdb_version(f, slot);
-	uint8_t port = FDB_NO_PORT;
-	void *data;
+	int32_t pos;
+	uint8_t port = port_in_table(f, key, &pos);
 
-	if (rte_hash_lookup_data(f->hash, &key, &data) >= 0)
-		port = (uint8_t)(uintptr_t)data;
 	keep(&c->dst[slot], key, (uint64_t)version << 8 | port);
 	return port;
 }
@@ -404,11 +481,9 @@ bool fdb_source_table(const struct fdb *f, struct fdb_cache *c, uint64_t key, ui
 		      uint64_t now_ns, uint8_t *lives_at)
 {
 	int32_t pos;
-	void *data;
 
 	keep(&c->src[fdb_slot(key)], key, now_ns << 8 | port);
-	pos = rte_hash_lookup_data(f->hash, &key, &data);
-	*lives_at = pos < 0 ? FDB_NO_PORT : (uint8_t)(uintptr_t)data;
+	*lives_at = port_in_table(f, key, &pos);
 	if (*lives_at != port)
 		return true;
 	gauge_set(&f->entries[pos].seen_ns, now_ns);

@@ -15,6 +15,11 @@
 // takes no place from a VLAN with fewer addresses. The oldest is the first learned that its station
 // has not used since.
 //
+// The addresses of a port whose link went down are stale from then on. A stale address keeps its
+// place in the port's share and ages like the others, but it counts as unknown: fdb_lookup,
+// fdb_source and fdb_find do not see it. Only fdb_stale_port does. Where its station speaks, the
+// address is learnt anew.
+//
 // The hash is keyed with a seed that no neighbour knows, and chains what does not fit into a
 // bucket: addresses that are chosen to collide find a place like any other.
 #pragma once
@@ -51,26 +56,28 @@ struct fdb_entry {
 	struct mac_move move;
 	uint8_t port;
 	bool is_static, used;
+	bool is_stale; // learnt, and its port's link went down since
 	bool named; // static, and learnt since fdb_begin_static
 };
 
 // Of one port. Control writes; anybody may read the counters.
 struct fdb_port_counters {
-	gauge_t learnt; // addresses now, without static ones
+	gauge_t learnt; // addresses now, without static and stale ones
 	ctr_t added, evicted, moved; // addresses: new here, forgotten for a newer one, moved here
 	ctr_t refused; // reports of new addresses that found no place
 	ctr_t held; // reports that an address of another port came in here, and it stayed there
 };
 
-// The learnt addresses of one VLAN at one port.
+// The learnt and the stale addresses of one VLAN at one port.
 struct fdb_vlan {
 	uint32_t oldest, newest; // positions; FDB_NONE
-	uint32_t learnt;
+	uint32_t n;
 };
 
 struct fdb_port {
 	struct fdb_vlan *vlans[FDB_VLANS / FDB_VLAN_BLOCK]; // made when first needed
-	uint32_t n_vlans; // with learnt addresses
+	uint32_t n; // addresses in them
+	uint32_t n_vlans; // with addresses
 	uint32_t fullest; // the VLAN with the most of them, or one with its fair part at least
 	uint32_t limit, share;
 	struct fdb_port_counters c;
@@ -80,7 +87,7 @@ struct fdb {
 	struct rte_hash *hash;
 	struct fdb_entry *entries; // by hash position
 	uint32_t capacity; // positions
-	uint32_t max, count; // addresses
+	uint32_t max, count, stale; // addresses; stale: how many of them are
 	uint32_t age_cursor;
 	// Grow with every change of an address; validate the workers' caches. Each stands for a
 	// part of the addresses, so that a flood of new ones leaves most of a cache valid.
@@ -150,17 +157,24 @@ struct fdb_evicted {
 };
 int fdb_learn(struct fdb *f, uint64_t key, uint8_t port, bool is_static, uint64_t now_ns,
 	      struct fdb_evicted *evicted);
-// Control: what is known of an address, or NULL.
+// Control: what is known of an address, or NULL: it is unknown, or stale.
 struct fdb_entry *fdb_find(struct fdb *f, uint64_t key);
 void fdb_forget(struct fdb *f, uint64_t key);
 // Control: static entries that are not learnt again between these two are forgotten. In between
 // every address keeps its port, or moves.
 void fdb_begin_static(struct fdb *f);
 void fdb_end_static(struct fdb *f);
-// Control: drops up to n entries older than age_ns, a few hundred slots a call. Returns how many.
+// Control: drops entries older than age_ns, a few hundred slots a call: stale ones, and up to n
+// others, whose number it returns.
 unsigned fdb_age(struct fdb *f, uint64_t now_ns, uint64_t age_ns, uint64_t *keys, unsigned n);
-// Control: drops all learnt entries of a port.
+// Control: drops all learnt and stale entries of a port.
 void fdb_flush_port(struct fdb *f, uint8_t port);
+// Control: the learnt addresses of a port become stale.
+void fdb_make_stale(struct fdb *f, uint8_t port);
+// Control: enters a stale address, if the table does not have it.
+void fdb_learn_stale(struct fdb *f, uint64_t key, uint8_t port, uint64_t now_ns);
+// Worker: where an unknown address was before, or FDB_NO_PORT.
+uint8_t fdb_stale_port(const struct fdb *f, uint64_t key);
 
 static inline unsigned fdb_slot(uint64_t key)
 {

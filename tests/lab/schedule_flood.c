@@ -28,7 +28,7 @@ static void listed(void *arg, const struct fdb_row *row)
 	bool *in_table = arg;
 	int host = host_of(row->mac);
 
-	if (host >= 0)
+	if (host >= 0 && !row->is_stale)
 		in_table[host] = true;
 }
 

@@ -227,7 +227,7 @@ static void learn_many(struct bench *b, uint32_t n, uint16_t vlan, unsigned port
 
 static uint32_t learnt(const struct fdb *f, unsigned port, uint16_t vlan)
 {
-	return f->port[port].vlans[vlan / FDB_VLAN_BLOCK][vlan % FDB_VLAN_BLOCK].learnt;
+	return f->port[port].vlans[vlan / FDB_VLAN_BLOCK][vlan % FDB_VLAN_BLOCK].n;
 }
 
 // On a trunk a flood in one VLAN takes the places of its own addresses.
@@ -260,6 +260,37 @@ static void a_flood_in_one_vlan_takes_no_place_of_another(void **state)
 	fdb_flush_port(f, THIEF);
 	assert_int_equal(f->port[THIEF].n_vlans, 0);
 	assert_int_equal(gauge_get(&f->port[THIEF].c.learnt), 0);
+	bench_close(b);
+}
+
+// They hold the places of their port as others do, but nobody is told of their end.
+static void stale_addresses_count_in_the_share_of_their_port(void **state)
+{
+	enum { STALE = 12000, MANY = 10000 };
+	struct bench *b = opened("", "", "");
+	struct fdb *f = fdb_of(b);
+	const struct fdb_port_counters *c = &f->port[THIEF].c;
+	uint32_t before;
+
+	(void)state;
+	learn_many(b, STALE, 70, THIEF);
+	before = f->count;
+	fdb_make_stale(f, THIEF);
+	fdb_make_stale(f, THIEF);
+	assert_int_equal(f->count, before);
+	assert_int_equal(f->stale, STALE);
+	assert_int_equal(gauge_get(&c->learnt), 0);
+	learn_many(b, MANY, 5, OWNER);
+	assert_int_equal(f->count, f->max);
+	assert_in_range(f->stale, f->max / 2 - 10, f->max / 2);
+	assert_in_range(gauge_get(&f->port[OWNER].c.learnt), f->max / 2 - 10, f->max / 2);
+	assert_int_equal(ctr_get(&c->evicted), 0);
+	learn_many(b, 100, 70, THIEF); // those that are left or gone: learnt anew
+	assert_int_equal(gauge_get(&c->learnt), 100);
+	assert_int_equal(ctr_get(&c->moved), 0);
+	fdb_flush_port(f, THIEF);
+	assert_int_equal(f->stale, 0);
+	assert_int_equal(f->port[THIEF].n, 0);
 	bench_close(b);
 }
 
@@ -345,7 +376,7 @@ static void see(void *arg, const struct fdb_row *row)
 
 	for (unsigned i = 0; i < 6; i++)
 		mac = mac << 8 | row->mac[i];
-	s->found |= mac == s->mac && row->port == s->port;
+	s->found |= mac == s->mac && row->port == s->port && !row->is_stale;
 }
 
 static bool known_at(struct bench *b, uint64_t mac, unsigned port)
@@ -572,6 +603,7 @@ int main(void)
 		cmocka_unit_test(a_share_of_the_table_is_everybodys),
 		cmocka_unit_test(a_port_at_its_limit_loses_its_own_oldest_address),
 		cmocka_unit_test(a_flood_in_one_vlan_takes_no_place_of_another),
+		cmocka_unit_test(stale_addresses_count_in_the_share_of_their_port),
 		cmocka_unit_test(a_flood_of_reports_leaves_room_for_those_of_other_ports),
 		cmocka_unit_test(a_new_address_leaves_the_caches_of_others_valid),
 		cmocka_unit_test(addresses_that_collide_by_crc_keep_nobody_out),

@@ -28,7 +28,7 @@ static void see(void *arg, const struct fdb_row *row)
 	struct seen *s = arg;
 
 	s->n_static += row->is_static;
-	s->n_learnt += !row->is_static;
+	s->n_learnt += !row->is_static && !row->is_stale;
 	if (row->is_static && row->mac[5] == 2)
 		s->port_of_2 = row->port;
 }

@@ -159,6 +159,12 @@ def events(kind, since=0):
     return [e for e in show("events")["events"] if e["event"] == kind and e["seq"] > since]
 
 
+def logged(sw, pattern, times=1):
+    """Waits for such lines, as a thread of its own writes them; there are no more."""
+    eventually(lambda: len(re.findall(pattern, sw.text(sw.err), re.M)) >= times, f"log: {pattern}")
+    want_eq(len(re.findall(pattern, sw.text(sw.err), re.M)), times, f"log: {pattern}")
+
+
 def last_event():
     return max((e["seq"] for e in show("events")["events"]), default=0)
 
@@ -359,7 +365,7 @@ def t_a_policy_without_a_confirm_goes_back_without_losing_a_frame(sw, file):
     want_eq((show("config")["config"]["file"], runs()), (file.path, before), "the policy before")
     want_eq((lossless_classes(), kept(), confirm_in_ms()), ([3], 0, 0), "all of it is back")
     want_eq([e["severity"] for e in events("rollback", at)], ["warning"], "the event")
-    want(re.search(rf"{NAME} warning rollback: ", sw.text(sw.err)), "the log")
+    eventually(lambda: f"{NAME} warning rollback: " in sw.text(sw.err), "the log")
     file.reload()
 
 
@@ -389,7 +395,7 @@ def t_until_the_confirm_another_reload_is_refused_and_rollback_is_at_once(sw, fi
     failed = len(events("reload-failed", at))
     sw.p.send_signal(signal.SIGHUP)
     eventually(lambda: len(events("reload-failed", at)) == failed + 1, "SIGHUP is refused too")
-    want("weirctl rollback" in sw.text(sw.err), "the log")
+    eventually(lambda: "weirctl rollback" in sw.text(sw.err), "the log")
     want_eq((runs(), 50000 < confirm_in_ms() <= 60000), (text_of(weight0="64"), True), "it waits")
     want_eq(ctl("rollback").stdout.splitlines()[0], f"reloaded {file.path}: 1 key changed", "back")
     want_eq((runs(), confirm_in_ms()), (before, 0), "the policy before")
@@ -410,7 +416,7 @@ def t_a_policy_that_cannot_be_put_back_is_reported_and_tried_again(sw, file):
         sw.p.send_signal(signal.SIGCONT)
     try:
         eventually(lambda: events("reload-failed", at), "the attempt failed")
-        want(f"{file.path} cannot be put back yet" in sw.text(sw.err), "the log")
+        eventually(lambda: f"{file.path} cannot be put back yet" in sw.text(sw.err), "the log")
         want_eq((runs(), 0 < confirm_in_ms() <= 5000), (text_of(weight0="66"), True),
                 "still in force")
         want_eq(ctl("rollback", check=False).returncode, 2, "refused as well")
@@ -430,18 +436,18 @@ def t_sighup_reads_the_running_file_again(sw, file):
     sw.p.send_signal(signal.SIGHUP)
     eventually(lambda: len(events("reload", at)) == 1, "the event")
     want_eq(show("config")["config"]["text"], text_of(weight0="80"), "show config")
-    want(re.search(rf"{NAME} info reload: .* changed=1$", sw.text(sw.err), re.M), sw.text(sw.err))
+    eventually(lambda: re.search(rf"{NAME} info reload: .* changed=1$", sw.text(sw.err), re.M),
+               "the log of the reload")
     at = last_event()
     file.put(weight0="0", buffer="5MB")
     sw.p.send_signal(signal.SIGHUP)
     eventually(lambda: len(events("reload-failed", at)) == 1, "the event of the refusal")
-    want_eq(len(re.findall(rf"{NAME} error reload: {re.escape(file.path)}:\d+:\d+: ",
-                           sw.text(sw.err))), 1, "the weight; with it nothing else is compared")
+    mistakes = rf"{NAME} error reload: {re.escape(file.path)}:\d+:\d+: "
+    logged(sw, mistakes) # the weight; with it nothing else is compared
     file.put(buffer="5MB", workers="2")
     sw.p.send_signal(signal.SIGHUP)
     eventually(lambda: len(events("reload-failed", at)) == 2, "the event of the next refusal")
-    want_eq(len(re.findall(rf"{NAME} error reload: {re.escape(file.path)}:\d+:\d+: switch\.",
-                           sw.text(sw.err))), 2, "a line for each mistake")
+    logged(sw, mistakes + r"switch\.", 2)
     want_eq(show("config")["config"]["text"], text_of(weight0="80"), "still the one before")
     file.reload()
 
