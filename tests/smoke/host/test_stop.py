@@ -42,7 +42,7 @@ ports:
 
 
 def left_behind():
-    return glob.glob(f"/run/weir/{NAME}.*") + glob.glob(f"/run/dpdk/weir-{NAME}")
+    return glob.glob(f"/run/weir/{NAME}.[!f]*") + glob.glob(f"/run/dpdk/weir-{NAME}")
 
 
 class Daemon:
