@@ -142,6 +142,13 @@ uint32_t live_device_frames(const char *device, uint32_t tx_ring_bytes, uint32_t
 	       BURST_FRAMES;
 }
 
+uint32_t live_device_ring_bytes(const char *device, uint32_t tx_ring_bytes, uint32_t max_frame)
+{
+	uint32_t batch = strncmp(device, "xdp:", 4) == 0 ? XDP_KERNEL_BATCH * max_frame : 0;
+
+	return tx_ring_bytes > batch ? tx_ring_bytes : batch;
+}
+
 // AF_XDP leaves more room before the frame than a PMD does, so its need covers both.
 uint32_t live_data_room(uint32_t max_frame)
 {

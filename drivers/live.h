@@ -67,6 +67,10 @@ uint64_t live_pool_bytes(uint32_t n_frames, uint32_t max_frame);
 // and what sits in lcore caches because of them). Zeros mean the defaults, as in live_conf.
 uint32_t live_device_frames(const char *device, uint32_t tx_ring_bytes, uint32_t rx_ring);
 
+// Bytes that can stand in its transmit ring, where the device is not open yet: of an xdp: device as
+// much as copy mode takes, which a virtual interface has.
+uint32_t live_device_ring_bytes(const char *device, uint32_t tx_ring_bytes, uint32_t max_frame);
+
 // n_frames mbufs that are all usable at once: the per-lcore caches come on top. One virtually
 // contiguous area. One of a process: DPDK knows it as "frames". 0 or -errno.
 __attribute__((warn_unused_result)) int live_pool_create(uint32_t n_frames, uint32_t max_frame,

@@ -167,21 +167,30 @@ static void compile_pfc(struct compiler *k, unsigned i, const struct port_facts 
 {
 	const struct cfg_pfc *cfg = &k->c->ports[i].profile->pfc;
 	struct policy_port *out = &k->p->ports[i];
-	uint32_t before = pfc_bytes_before(out->max_frame,
-					   f != NULL ? f->tx_ring_bytes : out->tx_ring_bytes);
+	uint32_t ring = f != NULL ? f->tx_ring_bytes : out->tx_ring_bytes;
+	uint32_t most = f != NULL ? ring
+				  : live_device_ring_bytes(out->device, ring, out->max_frame);
+	uint32_t before = pfc_bytes_before(out->max_frame, ring);
+	uint32_t least = pfc_least_quanta(pfc_bytes_before(out->max_frame, most));
 
 	pfc_params_init(&out->pfc, out->speed_bps, (uint16_t)cfg->quanta.n, before);
 	out->pfc.lossless = out->classify.lossless;
 	out->pfc.tx = cfg->tx.n ? out->pfc.lossless : 0;
 	out->pfc.rx = cfg->rx.n ? out->pfc.lossless : 0;
-	if (out->pfc.tx != 0 && (uint64_t)cfg->quanta.n < pfc_least_quanta(before))
+	if (out->pfc.tx == 0)
+		return;
+	if ((uint64_t)cfg->quanta.n < pfc_least_quanta(before))
 		check_report(k->s, DIAG_ERROR, &cfg->quanta, &cfg->map, "quanta",
 			     "a PAUSE of %u quanta can end before it is repeated: a PFC frame may "
 			     "wait for a frame of %u bytes, and for %u bytes in the transmit ring; "
 			     "%u quanta are the least",
-			     out->pfc.quanta, out->max_frame,
-			     f != NULL ? f->tx_ring_bytes : out->tx_ring_bytes,
-			     pfc_least_quanta(before));
+			     out->pfc.quanta, out->max_frame, ring, pfc_least_quanta(before));
+	else if ((uint64_t)cfg->quanta.n < least)
+		check_report(k->s, DIAG_WARNING, &cfg->quanta, &cfg->map, "quanta",
+			     "weir will refuse %u quanta at a virtual interface, and where AF_XDP "
+			     "copies frames: %u bytes may stand in the transmit ring there, and "
+			     "%u quanta are the least",
+			     out->pfc.quanta, most, least);
 }
 
 static void compile_port(struct compiler *k, unsigned i)

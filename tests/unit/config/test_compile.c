@@ -361,6 +361,32 @@ static void what_the_device_cannot_do_is_said(void **state)
 	config_destroy(c);
 }
 
+// A copy of AF_XDP takes a batch of frames, which a card without copies does not.
+static void what_a_device_may_refuse_is_a_warning(void **state)
+{
+	static const char want[] =
+		"t:4:30: warning: profiles.q.pfc.quanta: weir will refuse 300 quanta at a virtual "
+		"interface, and where AF_XDP copies frames: 48704 bytes may stand in the transmit "
+		"ring there, and 1098 quanta are the least";
+	struct config *c =
+		parsed("ports:\n"
+		       "  - {name: \"p[1-2]\", device: \"xdp:a[1-2]\", speed: 1G, profile: q}\n"
+		       "  - {name: b, device: \"pci:0000:3b:00.0\", speed: 1G, profile: q}\n"
+		       "profiles: {q: {pfc: {quanta: 300}, classes: {3: {lossless: on}}}}\n");
+	const struct port_facts card = {.tx_ring_bytes = 8192, .pfc_rx = true, .pfc_tx = true};
+	struct policy *p = NULL;
+	struct diags d = {0};
+
+	(void)state;
+	assert_int_equal(config_compile(c, NULL, &p, &d), 0);
+	assert_int_equal(d.n, 1);
+	assert_string_equal(d.lines[0], want);
+	diags_fini(&d);
+	policy_destroy(p);
+	policy_destroy(compile_with(c, (const struct port_facts[]){card, card, card}));
+	config_destroy(c);
+}
+
 static void vlans_and_static_addresses(void **state)
 {
 	struct policy *p = policy_of(
@@ -596,6 +622,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(
 			only_ports_below_2_gbps_make_up_for_more_than_the_drivers_burst),
 		cmocka_unit_test(what_the_device_cannot_do_is_said),
+		cmocka_unit_test(what_a_device_may_refuse_is_a_warning),
 		cmocka_unit_test(vlans_and_static_addresses),
 		cmocka_unit_test(maps_remark_and_sharing),
 		cmocka_unit_test(auto_ecn_has_limits_and_the_speed_of_its_queue),
