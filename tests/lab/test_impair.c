@@ -36,7 +36,7 @@ static struct bench *open_bench(void)
 
 static struct impair_rule rule(const char *match, const char *action)
 {
-	struct impair_rule r = {.for_ns = 1000ull * MS, .direction = way};
+	struct impair_rule r = {.for_ns = 1000ull * MS, .direction = (uint8_t)way};
 	struct impair_mistake why;
 
 	if (!impair_parse_match(match, &r, &why) || !impair_parse_action(action, &r, &why))

@@ -39,7 +39,7 @@ static uint8_t asked; // DCB_CMD_*: lldpad reads each answer before it sends the
 static struct dcb_app apps[8]; // n_apps of them
 static unsigned n_apps;
 
-static void say(const char *format, ...)
+__attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 {
 	const char *path = getenv("LLDPAD_SHIM_LOG");
 	FILE *f = path == NULL ? NULL : fopen(path, "a");
@@ -60,9 +60,9 @@ static void say_bytes(const uint8_t b[8])
 }
 
 // lldpad sets and removes one entry at a time.
-static void change_app(const struct rtattr *table, bool removed)
+static void change_app(struct rtattr *table, bool removed)
 {
-	const struct rtattr *entry = RTA_DATA(table);
+	struct rtattr *entry = RTA_DATA(table);
 	struct dcb_app app;
 	unsigned i = 0;
 
@@ -76,17 +76,17 @@ static void change_app(const struct rtattr *table, bool removed)
 		apps[n_apps++] = app;
 }
 
-static const void *end_of(const struct rtattr *a)
+static void *end_of(struct rtattr *a)
 {
-	return (const uint8_t *)a + RTA_ALIGN(a->rta_len);
+	return (uint8_t *)a + RTA_ALIGN(a->rta_len);
 }
 
-static void say_ieee(const struct rtattr *ieee, bool removed)
+static void say_ieee(struct rtattr *ieee, bool removed)
 {
 	struct ieee_ets ets;
 	struct ieee_pfc pfc;
 
-	for (const struct rtattr *a = RTA_DATA(ieee); a < (const struct rtattr *)end_of(ieee);
+	for (struct rtattr *a = RTA_DATA(ieee); a < (struct rtattr *)end_of(ieee);
 	     a = end_of(a)) {
 		switch (a->rta_type & NLA_TYPE_MASK) {
 		case DCB_ATTR_IEEE_PFC:
@@ -112,9 +112,9 @@ static void say_ieee(const struct rtattr *ieee, bool removed)
 
 int nl_send_auto_complete(struct nl_sock *sk, struct nl_msg *msg)
 {
-	const struct nlmsghdr *h = nlmsg_hdr(msg);
-	const struct dcbmsg *d = NLMSG_DATA(h);
-	const struct rtattr *name = (const void *)(d + 1); // the interface: the shim has one
+	struct nlmsghdr *h = nlmsg_hdr(msg);
+	struct dcbmsg *d = NLMSG_DATA(h);
+	struct rtattr *name = (void *)(d + 1); // the interface: the shim has one
 
 	(void)sk;
 	asked = d->cmd;

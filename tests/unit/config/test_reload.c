@@ -667,8 +667,8 @@ static void all_refusals_are_told_at_once_in_file_order(void **state)
 		"t:1:9: switch.time_scale: changes only by a restart",
 		"t:1:19: switch.workers: changes only by a restart",
 		"t:1:37: switch.buffer.cell: changes only by a restart",
-		"t:2:8: ports: the switch has 2 ports and the file has 1: only a restart "
-		"adds or removes ports",
+		("t:2:8: ports: the switch has 2 ports and the file has 1: only a restart "
+		 "adds or removes ports"),
 		"t:2:28: ports[0] (p1).device: changes only by a restart",
 		"t:2:46: ports[0] (p1).tx_ring: changes only by a restart",
 	};

@@ -216,8 +216,8 @@ static void average_follows_its_definition(void **state)
 
 			avg += (len - avg) / (1 << w);
 			// Each step rounds down by less than 2^-16; the loss decays with time.
-			assert_true(got <= avg + 1e-6);
-			assert_true(got > avg - 1.1);
+			assert_true((double)got <= avg + 1e-6);
+			assert_true((double)got > avg - 1.1);
 		}
 	}
 }

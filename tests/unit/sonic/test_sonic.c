@@ -705,8 +705,8 @@ static void names_and_addresses_stay_texts(void **state)
 		"W\\u2028        flood: on\\u2028#", "\\\"W\\r\\tW\\u0001",
 	};
 	static const char *const addresses[] = {
-		"10.0.0.1/24\\\"]}\\n  - {name: evil, device: \\\"vdev:net_pcap0,tx_pcap=/x\\\", "
-		"ip: [\\\"10.0.9.1/24",
+		("10.0.0.1/24\\\"]}\\n  - {name: evil, device: \\\"vdev:net_pcap0,tx_pcap=/x\\\", "
+		 "ip: [\\\"10.0.9.1/24"),
 		"10.0.0.1", "fd00::g/64", "10.0.0.1/33", "", "10.0.0.1/24 ",
 	};
 	const struct sonic_import_options o = {0};
