@@ -101,6 +101,7 @@ static void a_known_address_is_never_refused(void **state)
 	(void)state;
 	assert_int_equal(bench_drops(b, DROP_HEADROOM), 0);
 	assert_int_equal(bench_drops(b, DROP_LOSSLESS_UNKNOWN), 0);
+	assert_int_equal(ctr_get(&switch_port_counters(b->sw, 0)->unknown_probes), 0);
 	bench_close(b);
 }
 
@@ -175,6 +176,7 @@ static void an_address_that_was_just_heard_is_not_unknown(void **state)
 	bench_inject(b, 0, &f, 2);
 	bench_run(b, 10000);
 	assert_int_equal(bench_drops(b, DROP_LOSSLESS_UNKNOWN), 0);
+	assert_int_equal(ctr_get(&switch_port_counters(b->sw, 0)->unknown_probes), 0);
 	assert_int_equal(b->host[1].n_rx, 2);
 	assert_int_equal(b->host[2].n_rx, 1); // the broadcast
 	bench_inject(b, 1, &f, 2); // the first is a probe
@@ -208,6 +210,7 @@ static void a_flood_of_addresses_takes_no_address_that_another_port_just_heard(v
 	bench_inject(b, 0, &f, 1); // and after it
 	bench_run(b, 10000);
 	assert_int_equal(bench_drops(b, DROP_LOSSLESS_UNKNOWN), 0);
+	assert_int_equal(ctr_get(&switch_port_counters(b->sw, 0)->unknown_probes), 0);
 	bench_close(b);
 }
 
@@ -448,6 +451,7 @@ static void an_address_in_another_vlan_is_not_unknown(void **state)
 	f.dscp = 24;
 	bench_inject(b, 0, &f, 1);
 	assert_int_equal(bench_drops(b, DROP_LOSSLESS_UNKNOWN), 0);
+	assert_int_equal(ctr_get(&switch_port_counters(b->sw, 0)->unknown_probes), 0);
 	assert_int_equal(bench_drops(b, DROP_NO_EGRESS), 1);
 	bench_close(b);
 }

@@ -240,6 +240,7 @@ static void a_lossless_frame_follows_at_once_one_that_came_out_of_a_tunnel(void 
 	bench_run(b, 10000);
 	is_in_tunnel(b, P3, "10.0.3.2", frame, DSCP_LOSSLESS << 2);
 	assert_int_equal(bench_drops(b, DROP_LOSSLESS_UNKNOWN), 0);
+	assert_int_equal(ctr_get(&switch_port_counters(b->sw, P1)->unknown_probes), 0);
 	bench_close(b);
 }
 
