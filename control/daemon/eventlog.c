@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <time.h>
 
 #include <json-c/json.h>
@@ -28,36 +29,57 @@
 #include "dataplane/switch_impair.h"
 #include "dataplane/units.h"
 
-enum { WINDOW_NS = SECOND_NS, TIME_LEN = 32, LINE_MAX_LEN = 1024, EVENT_ABOUT_LEN = 128 };
+enum {
+	WINDOW_NS = SECOND_NS,
+	TIME_LEN = 32,
+	LINE_MAX_LEN = 1024,
+	EVENT_ABOUT_LEN = 128,
+	EVENT_PORTS = UINT8_MAX + 1, // ports, SVIs, tunnel peers, and PORT_NONE
+};
 
 struct kept {
 	struct event e;
 	struct timespec wall;
 	uint64_t seq; // from 1 on
+	TAILQ_ENTRY(kept) by_time;
+	STAILQ_ENTRY(kept) of_share;
 	char about[EVENT_ABOUT_LEN]; // an address or a neighbour; empty: none
 };
 
-struct ring {
-	struct kept *kept; // `size` of them
-	unsigned size, n, next;
+// The kept events of one port and type, the oldest first.
+struct share {
+	STAILQ_HEAD(, kept) kept;
+	unsigned n;
+};
+
+// Places for events of some types.
+struct pool {
+	struct kept *places; // `size` of them, n of them in use
+	unsigned size, n;
+	uint16_t of_port[EVENT_PORTS]; // places that each port uses
 };
 
 struct limit {
 	uint64_t window_ns; // start of the present second
 	uint32_t written, suppressed; // in it
+	uint8_t of_port[EVENT_PORTS]; // lines of each port in it
 };
 
-enum { RING_WARNINGS = N_EVENT_TYPES, RING_INFO, RING_ROUTINE, N_RINGS };
+enum { POOL_WARNINGS = N_EVENT_TYPES, POOL_INFO, POOL_ROUTINE, N_EVENT_POOLS };
 
 struct eventlog {
 	const struct policy *policy;
 	struct limit limit[N_EVENT_TYPES];
 	uint64_t count[N_EVENT_TYPES], total; // since the start
-	// Each type of alarm has a ring of its own; lesser events share those behind these.
-	struct ring ring[N_RINGS];
-	struct kept lesser[N_RINGS - N_EVENT_TYPES][EVENTLOG_KEPT];
+	TAILQ_HEAD(by_time, kept) by_time; // all that are kept, the oldest first
+	struct share share[EVENT_PORTS][N_EVENT_TYPES];
+	// Each type of alarm has a pool of its own; lesser events share those behind these.
+	struct pool pool[N_EVENT_POOLS];
+	uint8_t pool_of[N_EVENT_TYPES];
+	struct kept lesser[N_EVENT_POOLS - N_EVENT_TYPES][EVENTLOG_KEPT];
 	struct kept alarms[N_EVENT_TYPES][EVENTLOG_ALARMS];
 };
+static_assert(N_EVENT_POOLS <= UINT8_MAX && EVENTLOG_KEPT <= UINT16_MAX, "pool_of, of_port");
 
 // ---- what the numbers of a record mean, per type
 
@@ -500,6 +522,19 @@ void log_line(const char *fmt, ...)
 	end_line(out, &line, priority_of(fmt), NULL);
 }
 
+static uint8_t pool_of(unsigned type)
+{
+	if (strcmp(shape[type].severity, "alarm") == 0)
+		return (uint8_t)type;
+	if (strcmp(shape[type].severity, "warning") == 0)
+		return POOL_WARNINGS;
+	// Each pause of an incast is an event, and each new station is one.
+	if (type == EVENT_XOFF || type == EVENT_XON || type == EVENT_MAC_LEARNED ||
+	    type == EVENT_MAC_AGED)
+		return POOL_ROUTINE;
+	return POOL_INFO;
+}
+
 int eventlog_create(const struct policy *policy, struct eventlog **out)
 {
 	struct eventlog *l = calloc(1, sizeof(*l));
@@ -507,10 +542,13 @@ int eventlog_create(const struct policy *policy, struct eventlog **out)
 	if (l == NULL)
 		return -ENOMEM;
 	l->policy = policy;
-	for (unsigned type = 0; type < N_EVENT_TYPES; type++)
-		l->ring[type] = (struct ring){.kept = l->alarms[type], .size = EVENTLOG_ALARMS};
-	for (unsigned i = N_EVENT_TYPES; i < N_RINGS; i++)
-		l->ring[i] = (struct ring){.kept = l->lesser[i - N_EVENT_TYPES],
+	TAILQ_INIT(&l->by_time);
+	for (unsigned type = 0; type < N_EVENT_TYPES; type++) {
+		l->pool_of[type] = pool_of(type);
+		l->pool[type] = (struct pool){.places = l->alarms[type], .size = EVENTLOG_ALARMS};
+	}
+	for (unsigned i = N_EVENT_TYPES; i < N_EVENT_POOLS; i++)
+		l->pool[i] = (struct pool){.places = l->lesser[i - N_EVENT_TYPES],
 					   .size = EVENTLOG_KEPT};
 	*out = l;
 	return 0;
@@ -543,17 +581,60 @@ void eventlog_tick(struct eventlog *l, uint64_t now_ns)
 		limit_roll(l, type, &l->limit[type], now_ns);
 }
 
-static struct ring *ring_of(struct eventlog *l, unsigned type)
+// The share that loses its oldest event for a new one: of the port with the most places, the type
+// with the most. Of equals it is that of the new event.
+static struct share *largest_share(struct eventlog *l, const struct pool *p, const struct event *e)
 {
-	if (strcmp(shape[type].severity, "alarm") == 0)
-		return &l->ring[type];
-	if (strcmp(shape[type].severity, "warning") == 0)
-		return &l->ring[RING_WARNINGS];
-	// Each pause of an incast is an event, and each new station is one.
-	if (type == EVENT_XOFF || type == EVENT_XON || type == EVENT_MAC_LEARNED ||
-	    type == EVENT_MAC_AGED)
-		return &l->ring[RING_ROUTINE];
-	return &l->ring[RING_INFO];
+	unsigned port = e->port, type = e->type;
+
+	for (unsigned i = 0; i < EVENT_PORTS; i++)
+		if (p->of_port[i] > p->of_port[port])
+			port = i;
+	for (unsigned i = 0; i < N_EVENT_TYPES; i++)
+		if (&l->pool[l->pool_of[i]] == p && l->share[port][i].n > l->share[port][type].n)
+			type = i;
+	return &l->share[port][type];
+}
+
+// A free place, or that of the event that is given up for this one.
+static struct kept *find_place(struct eventlog *l, struct pool *p, const struct event *e)
+{
+	struct share *s;
+	struct kept *k;
+
+	if (p->n < p->size)
+		return &p->places[p->n++];
+	s = largest_share(l, p, e);
+	k = STAILQ_FIRST(&s->kept);
+	STAILQ_REMOVE_HEAD(&s->kept, of_share);
+	s->n--;
+	TAILQ_REMOVE(&l->by_time, k, by_time);
+	p->of_port[k->e.port]--;
+	return k;
+}
+
+static struct kept *keep_event(struct eventlog *l, const struct event *e)
+{
+	struct pool *p = &l->pool[l->pool_of[e->type]];
+	struct share *s = &l->share[e->port][e->type];
+	struct kept *k = find_place(l, p, e);
+
+	if (s->n++ == 0)
+		STAILQ_INIT(&s->kept);
+	STAILQ_INSERT_TAIL(&s->kept, k, of_share);
+	TAILQ_INSERT_TAIL(&l->by_time, k, by_time);
+	p->of_port[e->port]++;
+	k->e = *e;
+	k->seq = ++l->total;
+	return k;
+}
+
+// Ports share the lines of routine events, but for the first line of each.
+static bool line_is_due(const struct eventlog *l, const struct limit *lim, const struct event *e)
+{
+	bool has_room = l->pool_of[e->type] != POOL_ROUTINE || lim->written < LOG_BURST;
+
+	return lim->of_port[e->port] == 0 || (has_room && lim->of_port[e->port] < LOG_BURST);
 }
 
 void eventlog_add(struct eventlog *l, const struct event *e, uint64_t now_ns)
@@ -564,25 +645,20 @@ void eventlog_add(struct eventlog *l, const struct event *e, uint64_t now_ns)
 void eventlog_add_about(struct eventlog *l, const struct event *e, const char *about,
 			uint64_t now_ns)
 {
-	struct ring *r;
 	struct kept *k;
 	struct limit *lim;
 
 	if (e->type >= N_EVENT_TYPES)
 		return;
-	r = ring_of(l, e->type);
-	k = &r->kept[r->next];
-	r->next = (r->next + 1) % r->size;
-	r->n += r->n < r->size;
-	k->e = *e;
-	k->seq = ++l->total;
+	k = keep_event(l, e);
 	snprintf(k->about, sizeof(k->about), "%s", about);
 	clock_gettime(CLOCK_REALTIME, &k->wall);
 	l->count[e->type]++;
 	lim = &l->limit[e->type];
 	limit_roll(l, e->type, lim, now_ns);
-	if (lim->written < LOG_BURST) {
+	if (line_is_due(l, lim, e)) {
 		lim->written++;
+		lim->of_port[e->port]++;
 		write_line(l, k);
 	} else {
 		lim->suppressed++;
@@ -597,25 +673,6 @@ const char *eventlog_severity(enum event_type type)
 uint64_t eventlog_count(const struct eventlog *l, enum event_type type)
 {
 	return l->count[type];
-}
-
-// Takes the oldest event that is left in all rings; NULL: none is. taken: how many of each ring.
-static const struct kept *oldest(const struct eventlog *l, unsigned taken[N_RINGS])
-{
-	const struct kept *found = NULL;
-	unsigned of = 0;
-
-	for (unsigned i = 0; i < N_RINGS; i++) {
-		const struct ring *r = &l->ring[i];
-		const struct kept *k = &r->kept[(r->next + r->size - r->n + taken[i]) % r->size];
-
-		if (taken[i] < r->n && (found == NULL || k->seq < found->seq)) {
-			found = k;
-			of = i;
-		}
-	}
-	taken[of] += found != NULL;
-	return found;
 }
 
 struct event_at {
@@ -641,10 +698,12 @@ int eventlog_grade(const char *severity)
 struct json_object *eventlog_rows(const struct eventlog *l, int port, uint64_t since, int grade)
 {
 	struct json_object *list = json_object_new_array();
-	unsigned taken[N_RINGS] = {0};
-	const struct kept *k;
+	const struct kept *k = TAILQ_LAST(&l->by_time, by_time);
 
-	while ((k = oldest(l, taken)) != NULL) {
+	// A reader that follows asks for the latest few.
+	while (k != NULL && k->seq > since && TAILQ_PREV(k, by_time, by_time) != NULL)
+		k = TAILQ_PREV(k, by_time, by_time);
+	for (; k != NULL; k = TAILQ_NEXT(k, by_time)) {
 		struct event_at a = {.l = l, .k = k};
 		struct json_object *row;
 

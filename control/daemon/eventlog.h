@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events of the workers and of control as people read them: one line each on standard error, or one
-// entry in systemd's journal (journal.h), rate-limited per type. `weirctl show events` has the last
-// EVENTLOG_ALARMS of each type of alarm. It has the last EVENTLOG_KEPT warnings, as many pauses and
-// changes of addresses together, and as many others. So a flood of lesser events removes no alarm
-// and no warning.
+// entry in systemd's journal (journal.h), rate-limited per port and type. `weirctl show events` has
+// EVENTLOG_ALARMS of each type of alarm. It has EVENTLOG_KEPT warnings, as many pauses and changes
+// of addresses together, and as many others. So a flood of lesser events removes no alarm and no
+// warning.
 //
-// A type may write LOG_BURST lines a second; lines beyond that are counted, and their number is
-// written at the end of that second (suppressed=N). All are kept, written or not. Called by the
-// control thread only.
+// Ports share each of these pools. If a pool is full, a new event takes the place of an old one: of
+// the port with the most places, and there of the type with the most, the oldest. So a flood at one
+// port removes events of that port alone. Events about no port count as a port.
+//
+// A port may write LOG_BURST lines of a type a second. Of pauses and changes of addresses, all
+// ports together may write LOG_BURST lines of a type a second, and each port its first one. Lines
+// beyond that are counted by type, and their number is written at the end of that second
+// (suppressed=N). Written or not, events are kept. Called by the control thread only.
 #pragma once
 
 #include <stdint.h>

@@ -289,7 +289,7 @@ static void no_flood_of_lesser_events_pushes_an_event_out(void **state)
 	const struct event flood[] = {{.type = EVENT_MAC_LEARNED, .cls = 0xff},
 				      {.type = EVENT_LOSSLESS_DROP, .cls = 3},
 				      {.type = EVENT_XOFF, .cls = 3}};
-	const struct event info = {.type = EVENT_RELOADED};
+	const struct event up = {.type = EVENT_LINK_UP};
 
 	eventlog_add(b->log, &first, SECOND);
 	eventlog_add(b->log, &down, SECOND);
@@ -301,9 +301,150 @@ static void no_flood_of_lesser_events_pushes_an_event_out(void **state)
 	assert_int_equal(t_ns_of(b, "link-down"), 6);
 	assert_int_equal(t_ns_of(b, "link-up"), 5);
 	for (unsigned i = 0; i < EVENTLOG_KEPT; i++)
-		eventlog_add(b->log, &info, SECOND);
+		eventlog_add(b->log, &up, SECOND);
 	assert_int_equal(t_ns_of(b, "link-down"), 6);
-	assert_int_equal(t_ns_of(b, "link-up"), -1);
+	assert_int_equal(t_ns_of(b, "link-up"), 0);
+}
+
+// Of a port, of those after `since`.
+static size_t n_kept(const struct bench *b, int port, const char *name, uint64_t since)
+{
+	struct json_object *rows = eventlog_rows(b->log, port, since, 0), *v;
+	int64_t last_seq = (int64_t)since;
+	size_t n = 0;
+
+	for (size_t i = 0; i < json_object_array_length(rows); i++) {
+		struct json_object *row = json_object_array_get_idx(rows, i);
+
+		json_object_object_get_ex(row, "seq", &v);
+		assert_true(json_object_get_int64(v) > last_seq);
+		last_seq = json_object_get_int64(v);
+		json_object_object_get_ex(row, "event", &v);
+		n += strcmp(json_object_get_string(v), name) == 0;
+	}
+	json_object_put(rows);
+	return n;
+}
+
+static void a_flood_at_one_port_removes_its_own_events_only(void **state)
+{
+	static const struct {
+		enum event_type flood[2], other;
+		unsigned places;
+		const char *name;
+	} rows[] = {
+		{{EVENT_INOF_HOST_GONE, EVENT_LINK_DOWN}, EVENT_LINK_DOWN, EVENTLOG_KEPT,
+		 "link-down"},
+		{{EVENT_LLDP_NEW, EVENT_LLDP_GONE}, EVENT_LLDP_NEW, EVENTLOG_KEPT,
+		 "lldp-neighbour"},
+		{{EVENT_XOFF, EVENT_XON}, EVENT_XON, EVENTLOG_KEPT, "pfc-xon"},
+		{{EVENT_LOSSLESS_DROP, EVENT_LOSSLESS_DROP}, EVENT_LOSSLESS_DROP, EVENTLOG_ALARMS,
+		 "lossless-drop"},
+	};
+	enum { OTHERS = 50 };
+	struct bench *b = *state;
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct event other = {.type = (uint16_t)rows[i].other, .port = 1, .cls = 0xff};
+
+		for (unsigned k = 0; k < 3 * rows[i].places; k++) {
+			struct event e = {.type = (uint16_t)rows[i].flood[k % 2], .cls = 0xff};
+
+			eventlog_add(b->log, &e, SECOND);
+			if (k < rows[i].places && k % (rows[i].places / OTHERS) == 0)
+				eventlog_add(b->log, &other, SECOND);
+		}
+		assert_int_equal(n_kept(b, 1, rows[i].name, 0), OTHERS);
+	}
+}
+
+static void a_flood_of_one_type_leaves_the_other_types_of_its_port(void **state)
+{
+	const struct event refused = {.type = EVENT_PORT_REFUSED}, down = {.type = EVENT_LINK_DOWN};
+	struct bench *b = *state;
+
+	eventlog_add(b->log, &refused, SECOND);
+	for (unsigned i = 0; i < 2 * EVENTLOG_KEPT; i++)
+		eventlog_add(b->log, &down, SECOND);
+	assert_int_equal(n_kept(b, 0, "interface-refused", 0), 1);
+	assert_int_equal(n_kept(b, 0, "link-down", 0), EVENTLOG_KEPT - 1);
+}
+
+// Each port has few of them, so the port with the graver events has the most.
+static void a_flood_of_lesser_events_over_many_ports_removes_no_graver_one(void **state)
+{
+	enum { LINKS = 100 };
+	const struct event storm = {.type = EVENT_STORM, .cls = 3}, up = {.type = EVENT_LINK_UP};
+	struct bench *b = *state;
+
+	for (unsigned i = 0; i < EVENTLOG_ALARMS; i++)
+		eventlog_add(b->log, &storm, SECOND);
+	for (unsigned i = 0; i < LINKS; i++)
+		eventlog_add(b->log, &up, SECOND);
+	for (unsigned i = 0; i < 4 * EVENTLOG_KEPT; i++) {
+		struct event e = {.type = i % 2 ? EVENT_MAC_LEARNED : EVENT_XOFF,
+				  .port = (uint8_t)(i / 2)};
+
+		eventlog_add(b->log, &e, SECOND);
+	}
+	assert_int_equal(n_kept(b, 0, "pfc-storm", 0), EVENTLOG_ALARMS);
+	assert_int_equal(n_kept(b, 0, "link-up", 0), LINKS);
+}
+
+static void a_flood_over_many_ports_leaves_each_its_latest(void **state)
+{
+	struct bench *b = *state;
+
+	for (unsigned i = 0; i < 10 * EVENTLOG_ALARMS; i++) { // more ports than places
+		struct event e = {.t_ns = i, .type = EVENT_RX_MISSED, .port = (uint8_t)i};
+
+		eventlog_add(b->log, &e, SECOND);
+	}
+	assert_int_equal(n_kept(b, -1, "rx-missed", 0), EVENTLOG_ALARMS);
+	assert_int_equal(t_ns_of(b, "rx-missed"), 10 * EVENTLOG_ALARMS - 1);
+}
+
+static void a_reader_goes_on_where_events_have_been_removed(void **state)
+{
+	const struct event flood = {.type = EVENT_LINK_DOWN};
+	const struct event other = {.type = EVENT_LINK_DOWN, .port = 1};
+	struct bench *b = *state;
+	uint64_t seen = 0;
+
+	for (unsigned i = 0; i < 100; i++) { // it has read the first event of each round
+		eventlog_add(b->log, &other, SECOND);
+		assert_int_equal(n_kept(b, 1, "link-down", seen), 1);
+		seen = i * 41 + 1;
+		for (unsigned k = 0; k < 40; k++)
+			eventlog_add(b->log, &flood, SECOND);
+		assert_int_equal(n_kept(b, -1, "link-down", seen), 40);
+	}
+	assert_int_equal(n_kept(b, 1, "link-down", 0), 100);
+	assert_int_equal(n_kept(b, 0, "link-down", 0), EVENTLOG_KEPT - 100);
+	assert_int_equal(n_kept(b, 0, "link-down", 20), EVENTLOG_KEPT - 100); // long removed
+}
+
+static void a_flood_at_one_port_suppresses_no_line_of_another(void **state)
+{
+	static const struct {
+		enum event_type type;
+		unsigned lines; // of another port in the same second
+	} rows[] = {{EVENT_LINK_DOWN, LOG_BURST}, {EVENT_LLDP_NEW, LOG_BURST},
+		    {EVENT_LOSSLESS_DROP, LOG_BURST}, {EVENT_XOFF, 1}, {EVENT_MAC_LEARNED, 1}};
+	struct bench *b = *state;
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct event e = {.type = (uint16_t)rows[i].type, .cls = 0xff};
+		unsigned before = n_lines(b);
+
+		for (unsigned k = 0; k < 100; k++)
+			eventlog_add(b->log, &e, SECOND);
+		assert_int_equal(n_lines(b) - before, LOG_BURST);
+		e.port = 1;
+		for (unsigned k = 0; k < 12; k++)
+			eventlog_add(b->log, &e, SECOND);
+		assert_int_equal(n_lines(b) - before, LOG_BURST + rows[i].lines);
+	}
 }
 
 static void addresses_are_told_with_the_other_port_and_how_many(void **state)
@@ -523,6 +664,18 @@ int main(void)
 			events_are_numbered_so_that_a_reader_asks_for_new_ones_only, begin, end),
 		cmocka_unit_test_setup_teardown(no_flood_of_lesser_events_pushes_an_event_out,
 						begin, end),
+		cmocka_unit_test_setup_teardown(a_flood_at_one_port_removes_its_own_events_only,
+						begin, end),
+		cmocka_unit_test_setup_teardown(
+			a_flood_of_one_type_leaves_the_other_types_of_its_port, begin, end),
+		cmocka_unit_test_setup_teardown(
+			a_flood_of_lesser_events_over_many_ports_removes_no_graver_one, begin, end),
+		cmocka_unit_test_setup_teardown(a_flood_over_many_ports_leaves_each_its_latest,
+						begin, end),
+		cmocka_unit_test_setup_teardown(a_reader_goes_on_where_events_have_been_removed,
+						begin, end),
+		cmocka_unit_test_setup_teardown(
+			a_flood_at_one_port_suppresses_no_line_of_another, begin, end),
 		cmocka_unit_test_setup_teardown(
 			addresses_are_told_with_the_other_port_and_how_many, begin, end),
 		cmocka_unit_test_setup_teardown(a_reader_may_ask_for_the_grave_ones_only, begin,
