@@ -37,6 +37,7 @@ struct agent_port {
 	struct effect seen, said; // as the peer is now, and as it has taken effect
 	uint64_t seen_ns, said_ns; // when they changed
 	bool damped; // said_ns counts
+	uint32_t rules; // of the policy, see rules_of()
 	struct lldp_counters c;
 };
 
@@ -208,11 +209,12 @@ static bool same(const struct effect *a, const struct effect *b)
 
 static uint64_t effect_due_ns(const struct agent_port *p)
 {
-	uint64_t settled = p->seen_ns +
-			   (p->seen.state == DCBX_MISMATCH ? LLDP_SETTLE_S * SECOND : 0);
+	bool settles = p->seen.state == DCBX_MISMATCH ||
+		       (p->damped && p->seen.state == DCBX_SILENT);
+	uint64_t settled = p->seen_ns + (settles ? LLDP_SETTLE_S * SECOND : 0);
 	uint64_t damped = p->damped ? p->said_ns + LLDP_DAMP_S * SECOND : 0;
 
-	if (same(&p->seen, &p->said))
+	if (same(&p->seen, &p->said) || (p->damped && !p->up))
 		return UINT64_MAX;
 	return settled > damped ? settled : damped;
 }
@@ -244,6 +246,16 @@ static void take_effect(struct lldp_agent *a, struct agent_port *p, uint64_t now
 	event(a, p, EVENT_DCBX_PFC, e, v.peer);
 }
 
+// What the policy says of DCBX on a port, in one number.
+static uint32_t rules_of(const struct lldp_local *l, bool on)
+{
+	const struct dcbx_pfc *pfc = &l->pdu.dcbx.pfc;
+	uint8_t roce = (uint8_t)(dcbx_roce_class(&l->pdu.dcbx) + 1);
+
+	return (uint32_t)(on | l->pfc_auto << 1 | pfc->willing << 2 | pfc->given << 3 | roce << 4 |
+			  pfc->enable << 8 | l->pfc_possible << 16);
+}
+
 // ---- what the port says
 
 // Builds the frame anew. It is sent soon if it differs from the one before.
@@ -254,8 +266,12 @@ static void refresh(struct lldp_agent *a, struct agent_port *p, uint64_t now_ns)
 	struct effect seen;
 	struct dcbx_view v;
 	uint16_t len = 0;
+	uint32_t rules;
 
 	p->on = a->ops->local(a->arg, (unsigned)(p - a->port), &local);
+	rules = rules_of(&local, p->on);
+	p->damped &= rules == p->rules; // what the operator changes is not damped
+	p->rules = rules;
 	while (!p->on && p->n > 0)
 		forget(p, p->n - 1);
 	view_of(p, &local, &v);
@@ -316,13 +332,10 @@ static void settle(struct lldp_agent *a, struct agent_port *p, uint64_t now_ns)
 	send_due(a, p, now_ns);
 }
 
-// What the operator changes is not damped.
 void lldp_local_changed(struct lldp_agent *a, uint64_t now_ns)
 {
-	for (unsigned i = 0; i < a->n_ports; i++) {
-		a->port[i].damped = false;
+	for (unsigned i = 0; i < a->n_ports; i++)
 		settle(a, &a->port[i], now_ns);
-	}
 }
 
 void lldp_link(struct lldp_agent *a, unsigned port, bool up, uint64_t now_ns)
@@ -333,7 +346,7 @@ void lldp_link(struct lldp_agent *a, unsigned port, bool up, uint64_t now_ns)
 	if (p->up == up)
 		return;
 	p->up = up;
-	p->damped &= !up; // what the host says first counts at once
+	p->seen_ns = now_ns; // the host of a link that is new has time to speak
 	p->timer_ns = now_ns;
 	p->fast = 0;
 	p->credit = LLDP_CREDIT;

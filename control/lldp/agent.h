@@ -7,9 +7,11 @@
 // says something else. Five frames at most in a row, then one a second (transmission credit).
 //
 // Damping: a change of the peer's DCBX settings takes effect at once. If another one took effect
-// less than ten seconds ago, it waits until they are over. So a peer that changes all the time
-// changes PFC of the port, and causes an event, once in ten seconds. A difference must also last
-// two seconds, in which a willing peer can follow.
+// less than ten seconds ago, it waits until they are over. So a peer that changes all the time, or
+// whose link flaps, changes PFC of the port, and causes an event, once in ten seconds. A difference
+// must also last two seconds, in which a willing peer can follow. So must the silence of a peer: a
+// link that comes back has PFC as before, if its peer speaks within that time. While the link is
+// down, nothing takes effect. What another policy changes is not damped.
 #pragma once
 
 #include <stdbool.h>
@@ -106,7 +108,7 @@ void lldp_agent_destroy(struct lldp_agent *a); // NULL is fine
 // A frame of EtherType 0x88cc without tags.
 void lldp_receive(struct lldp_agent *a, unsigned port, const uint8_t *bytes, uint32_t len,
 		  uint64_t now_ns);
-// The link of a port. A link that is down has no neighbours.
+// The link of a port. A link that is down has no neighbours, and PFC as before.
 void lldp_link(struct lldp_agent *a, unsigned port, bool up, uint64_t now_ns);
 // What ops.local says may have changed, on any port.
 void lldp_local_changed(struct lldp_agent *a, uint64_t now_ns);

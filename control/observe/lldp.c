@@ -180,7 +180,7 @@ static const char *cure_text(const struct dcbx_view *v, char out[CURE_LEN])
 	if (v->state == DCBX_OLD)
 		return "the host speaks DCBX of CEE only, which the switch does not; let it speak "
 		       "802.1Qaz (IEEE)";
-	if (v->state == DCBX_SILENT && v->pfc_auto)
+	if (v->state == DCBX_SILENT && v->pfc_auto && v->active == 0)
 		return "pfc.mode is auto and no neighbour speaks DCBX, so the port has no PFC; let "
 		       "the host speak DCBX, or set mode: on";
 	if (!(v->differences & DCBX_FAULTS))

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """LLDP and DCBX between the switch and stock lldpd, tshark's view of each frame, the commands of
-docs/dcbx.md, and a host that floods.
+docs/dcbx.md, and hosts that flood or come and go.
 
 usage: test_lldp.py BUILD_DIR
 """
@@ -10,6 +10,7 @@ import os
 import re
 import shlex
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "live"))
@@ -204,6 +205,81 @@ def a_host_that_floods_is_counted():
         want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
 
 
+# A neighbour speaks, with PFC in class 3. Or it comes and goes, as an LLDP neighbour and as an iNOF
+# host, some 900 frames a second, and its link flaps.
+NEIGHBOUR = """
+import fcntl, socket, struct, sys, time
+device = sys.argv[1]
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+s.bind((device, 0))
+tlv = lambda kind, value: struct.pack(">H", kind << 9 | len(value)) + value
+pfc = tlv(127, bytes.fromhex("0080c20b0808"))
+inof = tlv(127, bytes.fromhex("0018826501810000" "0a000002" + 24 * "0" + "01010101114400"))
+mac = bytes.fromhex("020000000099")
+def frame(ttl, what):
+    identity = tlv(1, b"\\4" + mac) + tlv(2, b"\\5snsd_e2_01") + tlv(3, struct.pack(">H", ttl))
+    return bytes.fromhex("0180c200000e") + mac + b"\\x88\\xcc" + identity + what + bytes(2)
+def link(up):
+    name = device.encode()
+    flags, = struct.unpack_from("H", fcntl.ioctl(s, 0x8913, struct.pack("16s16x", name)), 16)
+    fcntl.ioctl(s, 0x8914, struct.pack("16sH14x", name, flags & ~1 | up))
+if len(sys.argv) == 2:
+    sys.exit(s.send(frame(120, pfc)) == 0)
+while True:
+    for i in range(20):
+        for what in (pfc, inof):
+            for ttl in (120, 0):
+                try:
+                    s.send(frame(ttl, what).ljust(60, b"\\0"))
+                except OSError: # the link was down
+                    pass
+        time.sleep(0.004)
+    link(False)
+    time.sleep(0.006)
+    link(True)
+"""
+NEW_EVENTS = 1750 # of them more infos than the switch keeps
+
+
+def a_host_that_comes_and_goes_takes_nothing_from_other_ports():
+    with World(3) as world:
+        switch = Switch(world, PROGRAMS, switch_name(), policy("auto", more="inof: on\n"))
+
+        def rows(*ports):
+            return [e for e in switch.show("events")["events"] if e.get("port") in ports]
+
+        def latest():
+            return switch.show("events")["events"][-1]["seq"]
+
+        def speak(i):
+            world.run(f"h{i}", "python3", "-c", NEIGHBOUR, f"e{i}")
+            eventually(lambda: dcbx(switch, f"p{i}")["active"] == [3], f"host {i} has PFC on 3")
+        speak(1)
+        others, n_before = rows(None, "p1", "p3"), len(rows("p3"))
+        began, first = time.monotonic(), latest()
+        host = world.spawn("h2", "comes-and-goes", "python3", "-c", NEIGHBOUR, "e2", "flood")
+        eventually(lambda: latest() > first + NEW_EVENTS, "the flood of events")
+        for up in ("down", "up"):
+            world.run("h3", "ip", "link", "set", "e3", up)
+            eventually(lambda up=up: [e for e in rows("p3")[n_before:]
+                                      if e["event"] == f"link-{up}"], f"p3 is {up}")
+        speak(3)
+        eventually(lambda: latest() > first + 2 * NEW_EVENTS, "and it goes on")
+        host.kill()
+        after = rows(None, "p1", "p3")
+        want(after[:len(others)] == others, f"{others} are kept: {after}")
+        new = [(e["port"], e["event"]) for e in after[len(others):] if "port" in e]
+        want(new == [("p3", name) for name in ("link-down", "link-up", "lldp-neighbour",
+                                               "dcbx-agreed", "dcbx-pfc")], f"{new}")
+        for port, name in new:
+            want(re.search(rf" {name}: .* port={port}\b", switch.process.err()),
+                 f"{name} of {port} is in the log")
+        changes = [e for e in rows("p2") if e["event"] == "dcbx-pfc"]
+        want(len(changes) <= 2 + (time.monotonic() - began) / 10, f"PFC of p2: {changes}")
+        want(dcbx(switch, "p1")["active"] == [3], "PFC of p1 is as before")
+        want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
+
+
 COMMAND = re.compile(r"(?m)^    ((?:weir|weirctl|weir-lab|lldpcli) .*)$")
 
 
@@ -244,4 +320,5 @@ private(RUN)
 PROGRAMS = Programs(sys.argv[1])
 sys.exit(live.run_tests([lldpd_and_the_switch_know_each_other, auto_has_pfc_while_the_host_has_it,
                          tshark_reads_every_tlv, a_host_that_floods_is_counted,
+                         a_host_that_comes_and_goes_takes_nothing_from_other_ports,
                          the_commands_of_the_page_work]))

@@ -11,7 +11,7 @@ struct world {
 	struct lldp_agent *a;
 	struct lldp_local local;
 	bool off, full; // full: nothing can be sent
-	unsigned n_sent, n_events;
+	unsigned n_sent, n_events, n_pfc;
 	uint8_t last[LLDP_MAX_LEN];
 	uint16_t last_len;
 	struct event event[64];
@@ -428,7 +428,13 @@ static void auto_has_no_pfc_until_the_host_has_it_too(void **state)
 	assert_int_equal(lldp_pfc_allowed(w.a, 0, true), 0x18);
 	assert_int_equal(count(&w, EVENT_DCBX_PFC), 1);
 	assert_int_equal(w.event[w.n_events - 1].b, DCBX_PFC_BY_AUTO);
-	lldp_link(w.a, 0, false, 20 * S);
+	lldp_link(w.a, 0, false, 20 * S); // nothing crosses it
+	run(&w, 60 * S);
+	assert_int_equal(view(&w).active, 0x08);
+	lldp_link(w.a, 0, true, 60 * S);
+	run(&w, 62 * S - 1);
+	assert_int_equal(view(&w).active, 0x08);
+	run(&w, 62 * S); // its host has not spoken
 	assert_int_equal(view(&w).active, 0);
 	assert_int_equal(count(&w, EVENT_DCBX_PFC), 2);
 	end(&w);
@@ -452,15 +458,19 @@ static void a_willing_switch_follows_and_says_so(void **state)
 	assert_int_equal(w.event[w.n_events - 1].b, DCBX_PFC_BY_WILLING);
 	assert_int_equal(lldp_parse(w.last, w.last_len, &p), LLDP_OK);
 	assert_int_equal(p.dcbx.pfc.enable, 0x10);
-	lldp_link(w.a, 0, false, 20 * S); // it follows nobody any more
+	lldp_link(w.a, 0, false, 20 * S);
+	lldp_link(w.a, 0, true, 20 * S);
+	run(&w, 22 * S); // it follows nobody any more
 	assert_int_equal(view(&w).active, 0x18);
 	assert_int_equal(w.event[w.n_events - 1].type, EVENT_DCBX_PFC);
 	assert_int_equal(w.event[w.n_events - 1].b, DCBX_PFC_BY_WILLING);
 	end(&w);
 }
 
+// A change of PFC is a new policy, which says the same of each port.
 static void a_host_that_flaps_causes_an_event_in_ten_seconds(void **state)
 {
+	const struct lldp_pdu silent = host_pdu(0);
 	struct world w;
 
 	(void)state;
@@ -468,19 +478,43 @@ static void a_host_that_flaps_causes_an_event_in_ten_seconds(void **state)
 	w.local.pfc_auto = true;
 	lldp_local_changed(w.a, 0);
 	for (unsigned i = 0; i < 1000; i++) {
-		const struct lldp_pdu silent = host_pdu(0);
 		uint64_t now_ns = S + i * (S / 10);
 
-		if (i % 2 == 0)
+		if (i / 25 % 2 == 0)
 			hear_pfc(&w, 0x08, false, now_ns);
 		else
 			hear(&w, &silent, now_ns);
+		lldp_poll(w.a, now_ns);
+		lldp_local_changed(w.a, now_ns);
 	}
-	assert_int_equal(lldp_counters(w.a, 0)->dcbx_changes, 1000);
-	assert_in_range(count(&w, EVENT_DCBX_PFC), 1, 10);
+	assert_int_equal(lldp_counters(w.a, 0)->dcbx_changes, 40);
+	assert_in_range(count(&w, EVENT_DCBX_PFC), 2, 10);
 	assert_in_range(count(&w, EVENT_DCBX_AGREED), 1, 5);
 	run(&w, 120 * S); // the last one counts
 	assert_int_equal(view(&w).active, 0);
+	end(&w);
+}
+
+static void a_link_that_flaps_does_not_end_the_damping(void **state)
+{
+	struct world w;
+
+	(void)state;
+	begin(&w, true);
+	w.local.pdu.dcbx.pfc.enable = 0x18;
+	w.local.pfc_auto = w.local.pdu.dcbx.pfc.willing = true;
+	lldp_local_changed(w.a, 0);
+	for (unsigned i = 0; i < 3000; i++) {
+		uint64_t now_ns = S + i * (S / 30);
+
+		w.n_events = 0; // its neighbour comes and goes
+		lldp_link(w.a, 0, false, now_ns);
+		lldp_link(w.a, 0, true, now_ns + S / 120);
+		hear_pfc(&w, i % 2 == 0 ? 0x08 : 0x10, false, now_ns + S / 60);
+		lldp_local_changed(w.a, now_ns + S / 60);
+		w.n_pfc += count(&w, EVENT_DCBX_PFC);
+	}
+	assert_in_range(w.n_pfc, 2, 11);
 	end(&w);
 }
 
@@ -567,7 +601,7 @@ static void texts_of_neighbours_are_printable(void **state)
 	}
 }
 
-static void a_link_that_comes_back_has_pfc_at_once(void **state)
+static void a_link_that_comes_back_has_pfc_as_before(void **state)
 {
 	struct world w;
 
@@ -578,11 +612,14 @@ static void a_link_that_comes_back_has_pfc_at_once(void **state)
 	hear_pfc(&w, 0x08, false, S);
 	assert_int_equal(view(&w).active, 0x08);
 	hear_pfc(&w, 0x08, false, 60 * S);
-	lldp_link(w.a, 0, false, 70 * S);
-	assert_int_equal(view(&w).active, 0);
-	lldp_link(w.a, 0, true, 71 * S);
-	hear_pfc(&w, 0x08, false, 71 * S);
-	assert_int_equal(view(&w).active, 0x08);
+	for (unsigned i = 70; i < 76; i += 3) {
+		lldp_link(w.a, 0, false, i * S);
+		lldp_link(w.a, 0, true, (i + 1) * S);
+		run(&w, (i + 3) * S - 1);
+		hear_pfc(&w, 0x08, false, (i + 3) * S - 1);
+		assert_int_equal(view(&w).active, 0x08);
+	}
+	assert_int_equal(count(&w, EVENT_DCBX_PFC), 1);
 	end(&w);
 }
 
@@ -592,7 +629,7 @@ int main(void)
 		cmocka_unit_test(a_frame_leaves_with_the_link_and_then_every_30_s),
 		cmocka_unit_test(a_new_neighbour_gets_four_frames_a_second_apart),
 		cmocka_unit_test(a_local_change_is_sent_at_once),
-		cmocka_unit_test(a_link_that_comes_back_has_pfc_at_once),
+		cmocka_unit_test(a_link_that_comes_back_has_pfc_as_before),
 		cmocka_unit_test(credit_limits_changes_to_five_in_a_row_and_one_a_second),
 		cmocka_unit_test(a_frame_that_found_no_room_is_tried_again),
 		cmocka_unit_test(the_last_frame_has_ttl_0),
@@ -608,6 +645,7 @@ int main(void)
 		cmocka_unit_test(auto_has_no_pfc_until_the_host_has_it_too),
 		cmocka_unit_test(a_willing_switch_follows_and_says_so),
 		cmocka_unit_test(a_host_that_flaps_causes_an_event_in_ten_seconds),
+		cmocka_unit_test(a_link_that_flaps_does_not_end_the_damping),
 		cmocka_unit_test(of_several_peers_none_counts),
 		cmocka_unit_test(cee_is_named),
 		cmocka_unit_test(another_policy_takes_effect_undamped),
