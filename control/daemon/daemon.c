@@ -424,6 +424,8 @@ static int open_web(struct daemon *d)
 		d->web_token = web_token(o->web_token, err, sizeof(err));
 		if (d->web_token == NULL)
 			return failed("--web-token: %s", err);
+		if (*err != '\0')
+			log_line("%s warning --web-token: %s", d->policy->name, err);
 		conf.token = d->web_token;
 	}
 	code = web_create(d, &conf, &d->web);

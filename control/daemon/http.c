@@ -2,6 +2,7 @@
 #include "control/daemon/http.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,14 +87,26 @@ static bool take(struct http_text *value, struct http_text line)
 	return !twice;
 }
 
-// Header lines from `at` on. Two of one name: status 400.
+// RFC 9112 5.1: a name and a colon, without a blank before or between. So a line that goes on with
+// the line before is none either.
+static bool is_field(const char *line, size_t len)
+{
+	const char *colon = memchr(line, ':', len);
+
+	for (const char *c = line; colon != NULL && c < colon; c++)
+		if (!isgraph((unsigned char)*c))
+			return false;
+	return colon != NULL && colon > line;
+}
+
+// Header lines from `at` on. Status 400: a line is no field, or two have one name.
 static void parse_headers(struct http_request *q, const char *at, const char *end)
 {
 	while (at < end) {
 		const char *next = memchr(at, '\n', (size_t)(end - at));
 		size_t len = (size_t)((next != NULL ? next : end) - at);
 
-		if (!take(&q->host, header(at, len, "Host")) ||
+		if (!is_field(at, len) || !take(&q->host, header(at, len, "Host")) ||
 		    !take(&q->origin, header(at, len, "Origin")) ||
 		    !take(&q->site, header(at, len, "Sec-Fetch-Site")))
 			q->status = 400;
@@ -180,6 +193,13 @@ bool http_query(const struct http_request *q, const char *key, char *out, size_t
 
 // ---- requests that a page from elsewhere makes
 
+// What follows an address: nothing, or a port.
+static bool is_port(const char *text)
+{
+	return *text == '\0' ||
+	       (*text == ':' && text[1 + strspn(text + 1, "0123456789")] == '\0');
+}
+
 // "127.0.0.1:8080", "[::1]", "localhost:8080".
 static bool is_address(struct http_text host)
 {
@@ -192,14 +212,18 @@ static bool is_address(struct http_text host)
 		return false;
 	memcpy(text, host.at, host.len);
 	text[host.len] = '\0';
+	if (strlen(text) != host.len)
+		return false;
+	n = strcspn(text, text[0] == '[' ? "]" : ":");
 	if (text[0] == '[') {
-		n = strcspn(text, "]");
-		if (text[n] != ']')
+		if (text[n] != ']' || !is_port(text + n + 1))
 			return false;
 		text[n] = '\0';
 		return inet_pton(AF_INET6, text + 1, &in6) == 1;
 	}
-	text[strcspn(text, ":")] = '\0';
+	if (!is_port(text + n))
+		return false;
+	text[n] = '\0';
 	return strcasecmp(text, "localhost") == 0 || inet_pton(AF_INET, text, &in4) == 1;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -506,13 +507,18 @@ char *web_token(const char *file, char *err, unsigned err_len)
 	FILE *in = fopen(file, "re");
 	bool got = in != NULL && fgets(text, sizeof(text), in) != NULL;
 	bool whole = got && (strchr(text, '\n') != NULL || feof(in));
+	struct stat st = {0};
 
-	if (in == NULL)
+	if (in == NULL) {
 		snprintf(err, err_len, "%s: %s", file, strerror(errno));
-	else
-		fclose(in);
-	if (in == NULL)
 		return NULL;
+	}
+	(void)!fstat(fileno(in), &st); // without an answer there is no warning
+	fclose(in);
+	*err = '\0';
+	if (st.st_mode & (S_IROTH | S_IWOTH | S_IWGRP))
+		snprintf(err, err_len, "%s: other users can %s the token: chmod 600 %s", file,
+			 st.st_mode & (S_IWOTH | S_IWGRP) ? "change" : "read", file);
 	text[got ? strcspn(text, "\n") : 0] = '\0';
 	if (!whole || strlen(text) < WEB_TOKEN_LEAST ||
 	    strspn(text, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_.~") !=

@@ -39,5 +39,7 @@ __attribute__((warn_unused_result)) int web_create(const struct daemon *d,
 void web_destroy(struct web *w); // NULL is fine
 void web_poll(struct web *w, uint64_t now_ns); // once per control loop; NULL is fine
 
-// The first line of a file, as a token. NULL with a reason in err.
+// The first line of a file, as a token. NULL with a reason in err. A token that users other than
+// the file's owner and group can read, or users other than its owner can change, comes with a
+// warning in err.
 char *web_token(const char *file, char *err, unsigned err_len);

@@ -270,7 +270,12 @@ def t_a_token_is_asked_for(_):
         p = sh(*ns("s"), WEIR, "-c", POLICY_FILE, "--web", address, "--web-token",
                f"/tmp/{ID}short", check=False)
         want(p.returncode == 1 and "16 to 126" in p.stderr, f"{text!r}: {p.stderr}")
-    sw = Switch(POLICY_FILE, "--web", address, "--web-token", f"/tmp/{ID}token").ready()
+    for mode in (0o644, 0o660, 0o640): # the last one is not open to others
+        os.chmod(f"/tmp/{ID}token", mode)
+        sw = Switch(POLICY_FILE, "--web", address, "--web-token", f"/tmp/{ID}token").ready()
+        want_eq("warning --web-token" in sw.text(sw.err), mode != 0o640, sw.text(sw.err))
+        if mode != 0o640:
+            want_eq(sw.stop(), 0, "exit")
     try:
         for path in ("/", "/live", "/show/ports", "/?token=", "/?token=0123456789abcdef-._",
                      "/?token=0123456789abcdef-._~x", "/?tokens=0123456789abcdef-._~"):

@@ -109,6 +109,12 @@ static void requests_of_other_pages_are_foreign(void **state)
 		"Hosts: 127.0.0.1\r\n",
 		"X-Host: 127.0.0.1\r\n",
 		"Host: [::1\r\n",
+		"Host: 127.0.0.1:x.evil.example\r\n",
+		"Host: 127.0.0.1:80.evil.example\r\n",
+		"Host: 127.0.0.1:80:80\r\n",
+		"Host: [::1].evil.example\r\n",
+		"Host: [::1]:80x\r\n",
+		"Host: [::1]80\r\n",
 		"Host: 127.0.0.1:8080\r\nOrigin: null\r\n",
 		"Host: 127.0.0.1:8080\r\nOrigin: http://127.0.0.1:8081\r\n",
 		"Host: 127.0.0.1:8080\r\nOrigin: http://127.0.0.1:80800\r\n",
@@ -134,6 +140,26 @@ static void requests_of_other_pages_are_foreign(void **state)
 	q = http_parse(link, sizeof(link) - 1);
 	assert_true(http_is_foreign(&q));
 	assert_false(http_is_foreign_page(&q)); // someone follows a link
+}
+
+static void a_header_line_that_is_no_field_is_refused(void **state)
+{
+	static const char *const lines[] = {
+		"Sec-Fetch-Site : cross-site", "Sec-Fetch-Site\t: cross-site", " X: y", "\tX: y",
+		"X y", ": y", "X", "X\r: y", "\x7f: y",
+	};
+	char in[256];
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		snprintf(in, sizeof(in), "GET / HTTP/1.1\r\nHost: localhost\r\n%s\r\n\r\n",
+			 lines[i]);
+		if (http_parse(in, strlen(in)).status != 400)
+			fail_msg("taken: %s", lines[i]);
+	}
+	snprintf(in, sizeof(in), "GET / HTTP/1.1\nHost: x\n\nHost: localhost\r\n\r\n");
+	assert_int_equal(http_parse(in, strlen(in)).status, 400);
+	assert_true(http_is_foreign(&(struct http_request){.host = {"127.0.0.1\0.evil", 15}}));
 }
 
 static void queries_are_decoded(void **state)
@@ -212,6 +238,7 @@ int main(void)
 		cmocka_unit_test(each_request_has_its_status),
 		cmocka_unit_test(a_request_without_end_is_too_long_at_the_limit),
 		cmocka_unit_test(requests_of_other_pages_are_foreign),
+		cmocka_unit_test(a_header_line_that_is_no_field_is_refused),
 		cmocka_unit_test(queries_are_decoded),
 		cmocka_unit_test(no_cut_and_no_changed_byte_is_another_path),
 		cmocka_unit_test(a_port_alone_means_this_machine),
