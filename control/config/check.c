@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/config/compile.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -796,6 +797,26 @@ void config_check(const struct config *c, struct diag_sink *s)
 	inof_check(c, s);
 	auto_ecn_check(c, s);
 	control_plane_check(c, s);
+}
+
+int config_check_live(const struct config *c, struct diags *d)
+{
+	struct diag_sink s = {.file = c->file};
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < c->n_ports; i++) {
+		n += strncmp(c->ports[i].device, "pci:", 4) == 0 ||
+		     strncmp(c->ports[i].device, "vdev:", 5) == 0;
+		if (n <= RTE_MAX_ETHPORTS)
+			continue;
+		REFUSE(&s, &c->ports[i].item->device,
+		       "%s: this build of DPDK has places for %d pci: and vdev: ports" CURE
+		       "take xdp: for the others, or a DPDK with a larger max_ethports",
+		       c->ports[i].name, RTE_MAX_ETHPORTS);
+		break;
+	}
+	diag_finish(&s, d);
+	return n > RTE_MAX_ETHPORTS ? -EINVAL : 0;
 }
 
 void advice_add(const struct config *c, const struct port_facts *facts, const struct policy *p,

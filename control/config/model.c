@@ -823,7 +823,8 @@ static const struct cfg_row root_rows[] = {
 	 .dflt_text = "weir", .help = "who resolves neighbours and knows routes: `linux`, or keys"},
 	{FIELD(CFG_LIST, cfg_root, ports), .reload = CFG_RESTART, .required = true,
 	 .sub = &port_schema, .max = POLICY_MAX_PORTS,
-	 .help = "the ports; at most 128 after ranges are expanded"},
+	 .help = "the ports; at most 128 after ranges are expanded, and of pci: and vdev: ports as "
+		 "many as DPDK was built for: 32 in Debian"},
 	{FIELD(CFG_LIST, cfg_root, vlans), .sub = &vlan_schema, .max = MAX_VID,
 	 .dflt_text = "one bridge", .help = "absent: one bridge of all ports, tags pass unchanged"},
 	{FIELD(CFG_LIST, cfg_root, fdb), .sub = &fdb_schema, .max = 16384, .dflt_text = "none",

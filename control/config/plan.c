@@ -188,6 +188,7 @@ int check_print(const char *path, bool json, bool strict, FILE *out)
 	bool ok;
 	int err = config_load(path, &c, &d);
 
+	err = err == 0 ? config_check_live(c, &d) : err;
 	if (err == 0)
 		err = compile_policy(c, NULL, LEAST_SPEED_BPS, &p, &d);
 	if (err == 0)

@@ -38,7 +38,9 @@ int cmd_plan(const struct ctl *c, int argc, char **argv)
 	(void)argc;
 	if (c->sonic && c->json)
 		return misused("plan --sonic prints YAML: leave out --json");
-	status = config_load(argv[0], &cfg, &d) != 0 ? CTL_MISUSED : CTL_DONE;
+	status = config_load(argv[0], &cfg, &d) != 0 || config_check_live(cfg, &d) != 0
+			 ? CTL_MISUSED
+			 : CTL_DONE;
 	diags_print(&d);
 	diags_fini(&d);
 	if (status == CTL_DONE)

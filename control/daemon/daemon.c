@@ -97,6 +97,8 @@ static int load_policy(struct daemon *d)
 	struct diags diags = {0};
 	int err = config_load_text(d->opt->policy_path, &d->config, &d->policy_text, &diags);
 
+	if (err == 0)
+		err = config_check_live(d->config, &diags);
 	print_diags(&diags);
 	if (err != 0)
 		return EXIT_MISUSED;

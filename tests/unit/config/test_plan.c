@@ -192,6 +192,35 @@ static void json_lists_each_place(void **state)
 	free(text);
 }
 
+static void more_ports_than_dpdk_has_places_for_are_a_mistake(void **state)
+{
+	static const struct {
+		const char *ports;
+		int rc;
+	} rows[] = {
+		{"{name: \"p[1-32]\", device: \"vdev:net_tap[1-32]\", speed: 1G}", 0},
+		{"{name: \"p[1-33]\", device: \"vdev:net_tap[1-33]\", speed: 1G}", 2},
+		{"{name: \"p[1-30]\", device: \"vdev:net_tap[1-30]\", speed: 1G}, "
+		 "{name: \"q[1-3]\", device: \"pci:0000:01:00.[1-3]\", speed: 1G}", 2},
+		{"{name: \"p[1-32]\", device: \"vdev:net_tap[1-32]\", speed: 1G}, "
+		 "{name: \"q[1-90]\", device: \"xdp:q[1-90]\", speed: 1G}", 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char path[PATH_MAX], policy[256], *said;
+		int rc;
+
+		snprintf(policy, sizeof(policy), "ports: [%s]\n", rows[i].ports);
+		temporary_file(path, "policy.yaml", policy);
+		said = printed(NULL, path, true, &rc);
+		assert_int_equal(rc, rows[i].rc);
+		assert_int_equal(strstr(said, "has places for 32 pci: and vdev: ports") != NULL,
+				 rc != 0);
+		free(said);
+	}
+}
+
 static void an_error_says_that_warnings_may_come_later(void **state)
 {
 	static const struct {
@@ -524,6 +553,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(json_lists_each_place),
 		cmocka_unit_test(strict_takes_warnings_as_mistakes),
 		cmocka_unit_test(an_error_says_that_warnings_may_come_later),
+		cmocka_unit_test(more_ports_than_dpdk_has_places_for_are_a_mistake),
 		cmocka_unit_test(plan_of_the_sample_is_exact),
 		cmocka_unit_test(plan_says_where_a_ring_is_too_small_for_a_stall),
 		cmocka_unit_test(ecn_verdict_counts_the_average_and_the_chance),
