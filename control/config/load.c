@@ -5,10 +5,13 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "control/config/compile.h"
 #include "control/config/model.h"
@@ -188,9 +191,26 @@ int config_parse(const char *name, const char *text, size_t len, struct config *
 	return config_read_tree(c, node_parse(&c->arena, text, len, &s), &s, out, d);
 }
 
+// NULL with errno ENXIO: a pipe or a device, for which a reader may wait for ever. The caller's own
+// descriptors are files too: `<(...)` of a shell is /dev/fd/63.
+static FILE *config_open(const char *path)
+{
+	bool is_own = strcmp(path, "/dev/stdin") == 0 || strncmp(path, "/dev/fd/", 8) == 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | (is_own ? 0 : O_NONBLOCK));
+	struct stat st;
+
+	if (fd < 0)
+		return NULL;
+	if (is_own || (fstat(fd, &st) == 0 && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))))
+		return fdopen(fd, "r");
+	close(fd);
+	errno = ENXIO;
+	return NULL;
+}
+
 int config_read_file(const char *path, char **text, size_t *len)
 {
-	FILE *f = fopen(path, "re");
+	FILE *f = config_open(path);
 	int err = 0;
 
 	if (f == NULL)
@@ -210,6 +230,11 @@ int config_read_file(const char *path, char **text, size_t *len)
 	return err;
 }
 
+const char *config_read_reason(int err)
+{
+	return err == -ENXIO ? "it is no regular file" : strerror(-err);
+}
+
 int config_read(const char *path, char **text, size_t *len, struct diags *d)
 {
 	struct diag_sink s = {.file = path};
@@ -217,7 +242,8 @@ int config_read(const char *path, char **text, size_t *len, struct diags *d)
 
 	if (err == 0)
 		return 0;
-	diag_add(&s, DIAG_ERROR, (struct cfg_pos){0}, NULL, "cannot open: %s", strerror(-err));
+	diag_add(&s, DIAG_ERROR, (struct cfg_pos){0}, NULL, "cannot open: %s",
+		 config_read_reason(err));
 	diag_finish(&s, d);
 	return -EINVAL;
 }

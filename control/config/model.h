@@ -505,7 +505,9 @@ static inline bool cfg_in_vlan(const struct cfg_port *p, unsigned vid)
 uint16_t cfg_fdb_vid(const struct config *c, const struct cfg_fdb *f);
 
 // The text of a file, terminated, for the caller to free. It has at most one byte more than a file
-// may have, so that the parser sees that it is too large. 0 or -errno.
+// may have, so that the parser sees that it is too large. 0 or -errno; -ENXIO: it is no regular
+// file.
 must_check int config_read_file(const char *path, char **text, size_t *len);
+const char *config_read_reason(int err); // of -errno, for people
 // The same, and the reason in *d: 0 or -EINVAL.
 must_check int config_read(const char *path, char **text, size_t *len, struct diags *d);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "control/config/model.h"
+#include "control/config/node.h"
 #include "control/config/terminal.h"
 #include "control/ctl/ctl.h"
 #include "control/sonic/export.h"
@@ -22,6 +23,11 @@ static bool read_file(const char *path, char **text, size_t *len)
 
 	diags_print(&d);
 	diags_fini(&d);
+	if (err == 0 && *len > NODE_MAX_BYTES) {
+		terminal_printf(stderr, "%s: the file is larger than %d MiB\n", path,
+				NODE_MAX_BYTES >> 20);
+		return false;
+	}
 	return err == 0;
 }
 

@@ -376,7 +376,8 @@ static int list(const struct lab_args *a)
 		// A long text is cut between two words.
 		for (len = cut ? room - strlen(" ...") : len; cut && len > 0 && text[len] != ' ';)
 			len--;
-		printf("%-*s  %.*s%s\n", (int)width, b.names[i], (int)len, text, cut ? " ..." : "");
+		terminal_printf(stdout, "%-*s  %.*s%s\n", (int)width, b.names[i], (int)len, text,
+				cut ? " ..." : "");
 		n_shown++;
 	}
 	arena_fini(&b.arena);

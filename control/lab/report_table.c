@@ -465,7 +465,7 @@ static void print_part(const struct run *r, void (*part)(const struct run *r, FI
 	char *text = report_part(r, part);
 
 	if (text != NULL)
-		print_folded(out, text, terminal_width(out));
+		terminal_printf(out, "%s", text);
 	free(text);
 }
 

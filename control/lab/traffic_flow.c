@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/config/model.h"
 #include "control/config/rows.h"
 #include "control/inof/wire.h"
 #include "control/lab/inof.h"
@@ -363,7 +364,7 @@ static void load_sizes(struct resolver *r, const char *text)
 		       schema_shown(a, text), path);
 	else if (err != 0 && err != -EINVAL)
 		REFUSE(r->s, &r->f->size, "%s: cannot read: %s", schema_shown(a, path),
-		       strerror(-err));
+		       config_read_reason(err));
 }
 
 static void resolve_size(struct resolver *r)

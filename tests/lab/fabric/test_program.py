@@ -245,6 +245,21 @@ class Program(unittest.TestCase):
             self.assertEqual(done.stdout, "")
             self.assertIn("nowhere.yaml: cannot open", done.stderr)
 
+    def test_a_pipe_in_place_of_a_file_is_refused(self):
+        with tempfile.TemporaryDirectory() as top:
+            pipe = os.path.join(top, "pipe")
+            os.mkfifo(pipe)
+            for args in [pipe], [PAIR, "--set", f"policy={pipe}"], \
+                    [PAIR, "--set", f"flows=[{{from: h1, to: h2, size: {pipe}}}]"]:
+                done = lab("check", *args)
+                self.assertEqual(done.returncode, 2, args)
+                self.assertIn("it is no regular file", done.stderr, args)
+
+    def test_a_title_turns_no_line_of_the_terminal(self):
+        done = lab("run", PAIR, "--quiet", "--set", r'title="one \u202etwo \x9b2J\u2066"')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.splitlines()[0], "one ???two ??2J???")
+
     def test_output_that_cannot_be_written_is_no_success(self):
         for args in ["run", PAIR], ["run", PAIR, "--json"], ["run", PAIR, RING], ["check", PAIR], \
                 ["sweep", PAIR, "--vary", "seed=1,2"], ["help", "functions"], ["--help"]:

@@ -11,11 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "control/config/config.h"
+#include "tests/temporary.h"
 
 enum { LEAST_FIXTURES = 74 };
 
@@ -89,8 +91,8 @@ static void every_mistake_has_its_exact_text(void **state)
 
 static void an_unreadable_file_is_reported(void **state)
 {
+	char pipe[PATH_MAX], *got;
 	int err;
-	char *got;
 
 	(void)state;
 	got = reported("no-such-file.yaml", &err);
@@ -99,6 +101,12 @@ static void an_unreadable_file_is_reported(void **state)
 	got = reported(".", &err);
 	assert_int_equal(err, -EINVAL);
 	assert_string_equal(got, ".: cannot open: Is a directory\n");
+	free(got);
+	snprintf(pipe, sizeof(pipe), "%.*s/pipe", PATH_MAX - 8, temporary_folder());
+	assert_int_equal(mkfifo(pipe, 0600), 0);
+	got = reported(pipe, &err);
+	assert_int_equal(err, -EINVAL);
+	assert_non_null(strstr(got, ": cannot open: it is no regular file\n"));
 	free(got);
 }
 
