@@ -49,10 +49,21 @@ static bool is_name(const char *text)
 	return *text != '\0' && strlen(text) < POLICY_NAME_LEN;
 }
 
+// "0000:3b:00.0" or "3b:00.0", and arguments behind a comma. DPDK would open any other name, and
+// one behind a slash, on the bus that knows it: a virtual device, say, which may write any file.
+static bool is_pci(const char *text)
+{
+	size_t len = strspn(text, "0123456789abcdefABCDEF:.");
+
+	return len > 0 && (text[len] == '\0' || text[len] == ',') && strchr(text, '/') == NULL;
+}
+
 static bool is_device(const char *text)
 {
-	static const char *const kinds[] = {"xdp:", "pci:", "vdev:", "wire:"};
+	static const char *const kinds[] = {"xdp:", "vdev:", "wire:"};
 
+	if (strncmp(text, "pci:", strlen("pci:")) == 0)
+		return is_pci(text + strlen("pci:"));
 	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (strncmp(text, kinds[i], strlen(kinds[i])) == 0)
 			return text[strlen(kinds[i])] != '\0';
