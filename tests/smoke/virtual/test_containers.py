@@ -19,6 +19,8 @@ import page # noqa: E402
 from live import want # noqa: E402
 
 BGP = "timeout 60 sh -c 'until ip route show {} | grep -q eth2; do sleep 0.1; done'"
+ENTRY = f"{live.ROOT}/scripts/image-entry:/usr/sbin/weir-entry" # of this checkout
+CAP_SYS_MODULE = 16
 IMAGE = "build/weir-image.tar"
 commands = functools.partial(page.commands, "virtual.md")
 
@@ -112,6 +114,69 @@ def a_key_that_is_not_played_is_refused_by_name():
         want((done.returncode, done.stderr) == (2, f"clab-netns: {text}\n"), f"{done}")
 
 
+def names_that_become_paths_and_words_are_names():
+    path = os.path.join(os.environ["TMPDIR"], "names.clab.yml")
+    topology = "topology: {nodes: {a: {}, b: {}}, links: [{endpoints: ["
+    for text, name in (('name: "a\\e[31m"\ntopology: {nodes: {a: {}}}',
+                        "the topology's name 'a\\x1b[31m'"),
+                       ('name: a\ntopology: {nodes: {"-F": {}}}', "node '-F'"),
+                       ("name: a\ntopology: {nodes: {..: {}}}", "node '..'"),
+                       ("name: a\ntopology: {nodes: {1: {}}}", "node 1"),
+                       (f'name: a\n{topology}"a:e 1", "b:e1"]}}]}}', "interface 'e 1'"),
+                       (f'name: a\n{topology}a, "b:e1"]}}]}}', "interface ''")):
+        with open(path, "w") as f:
+            f.write(text + "\n")
+        done = run(["scripts/clab-netns", path])
+        want(done.returncode == 2 and done.stderr.startswith(f"clab-netns: {name}") and
+             done.stderr.count("\n") == 1, f"{done}")
+
+
+def a_node_changes_nothing_outside_of_it():
+    """Its environment is of its own programs alone, not of those that start it as root. A path of
+    `binds` is one in the node, also with `..`, or behind a link such as /var/run."""
+    folder = os.path.join(os.environ["TMPDIR"], "outside")
+    os.makedirs(os.path.join(folder, "bin"))
+    nsenter = os.path.join(folder, "bin", "nsenter")
+    with open(nsenter, "w") as f:
+        f.write(f"#!/bin/sh\ntouch {folder}/started\n")
+    os.chmod(nsenter, 0o755)
+    env = {"PATH": f"{folder}/bin:/usr/sbin:/usr/bin:/sbin:/bin", "CAPABILITIES": "+all", "-S": "x"}
+    up = "/.." * 20
+    node = {"cmd": "host", "env": env,
+            "binds": [f"out.clab.yml:{up}{folder}/made/file", "out.clab.yml:/var/run/made/file"]}
+    path = os.path.join(folder, "out.clab.yml")
+    with open(path, "w") as f: # JSON is YAML, too
+        json.dump({"name": "out", "topology": {"nodes": {"a": node}}}, f)
+    said = play(["scripts/clab-netns", path],
+                ["a cat /proc/1/environ", f"a cat {folder}/made/file /run/made/file",
+                 "a grep CapBnd /proc/1/status", "a grep CapBnd /proc/self/status"])
+    want(sorted(os.listdir(folder)) == ["bin", "out.clab.yml"], f"{os.listdir(folder)}")
+    want(not os.path.exists("/run/made"), "no folder in /run of the machine")
+    want(f"PATH={env['PATH']}\0" in said and "CAPABILITIES=+all\0" in said, said)
+    want(said.count('"name": "out"') == 2, said)
+    bounds = re.findall(r"CapBnd:\s*(\w+)", said)
+    want(len(bounds) == 2 and bounds[0] == bounds[1], f"{bounds}")
+    want(int(bounds[0], 16) & 1 << CAP_SYS_MODULE == 0, f"{bounds}")
+
+
+def the_environment_of_a_node_is_no_policy():
+    path = os.path.join(os.environ["TMPDIR"], "env.clab.yml")
+    for variable, value, said in (
+            ("WEIR_NAME", 'sw", lldp: off, workers: "1', "WEIR_NAME or the host name has a char"),
+            ("WEIR_NAME", "a\nb", "WEIR_NAME or the host name has a char"),
+            ("WEIR_SPEED", '10G, device: "xdp:eth0"', "WEIR_SPEED has a character"),
+            ("WEIR_MTU", "1500, lldp: off", "WEIR_MTU is no number"),
+            ("WEIR_LOSSLESS", "3: {}\n      4", "WEIR_LOSSLESS has a character"),
+            ("WEIR_PORTS", "1 ]", "WEIR_PORTS is no number"),
+            ("WEIR_WAIT", "a[$(id)]", "WEIR_WAIT is no number")):
+        nodes = {"a": {"env": {variable: value}, "binds": [ENTRY]}, "b": {"cmd": "host"}}
+        links = [{"endpoints": ["a:eth1", "b:eth1"]}]
+        with open(path, "w") as f: # JSON is YAML, too
+            json.dump({"name": "env", "topology": {"nodes": nodes, "links": links}}, f)
+        done = run(["scripts/clab-netns", path])
+        want(done.returncode == 2 and said in done.stderr, f"{variable}: {done}")
+
+
 live.need_root("mmdebstrap", "podman")
 sys.exit(live.run_tests([
     the_image_is_an_archive_with_the_programs,
@@ -119,4 +184,7 @@ sys.exit(live.run_tests([
     one_switch_and_three_hosts,
     two_leaves_route_by_bgp_over_both_spines,
     a_key_that_is_not_played_is_refused_by_name,
+    names_that_become_paths_and_words_are_names,
+    a_node_changes_nothing_outside_of_it,
+    the_environment_of_a_node_is_no_policy,
 ]))
