@@ -336,13 +336,14 @@ void report_head(const struct run *r, FILE *out)
 	expr_print(EXPR_TIME, (double)r->end_ns, end, sizeof(end));
 	expr_print(EXPR_TIME, (double)r->sc->duration_ns, all, sizeof(all));
 	if (*r->sc->title != '\0')
-		fprintf(out, "%s\n", r->sc->title);
+		terminal_printf(out, "%s\n", r->sc->title);
 	fprintf(out, "%s: %s of virtual time, seed %" PRIu64 ", %u switch%s, %u host%s\n",
 		r->sc->name, end, r->sc->seed, r->sc->n_switches,
 		r->sc->n_switches == 1 ? "" : "es", r->sc->n_hosts, r->sc->n_hosts == 1 ? "" : "s");
 	for (uint32_t i = 0; i < r->sc->params.n; i++)
-		fprintf(out, "%s%s = %s%s", i == 0 ? "params: " : ", ", r->sc->params.rows[i].name,
-			r->sc->params.rows[i].value, i + 1 == r->sc->params.n ? "\n" : "");
+		terminal_printf(out, "%s%s = %s%s", i == 0 ? "params: " : ", ",
+				r->sc->params.rows[i].name, r->sc->params.rows[i].value,
+				i + 1 == r->sc->params.n ? "\n" : "");
 	while (host < r->sc->n_hosts && r->sc->hosts[host].nic.rto_ns != 0)
 		host++;
 	if (host < r->sc->n_hosts) {

@@ -118,8 +118,25 @@ def a_sweep_fits():
     no_word_is_lost(LAB, "sweep", "storm-count", "--quiet", "--vary", "seed=1,2")
 
 
+def texts_of_a_scenario_do_not_reach_the_terminal_as_orders():
+    """A scenario may come from elsewhere. U+009B begins an escape sequence, as ESC [ does."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "orders.yaml")
+        with open(path, "w") as f:
+            f.write('scenario: orders\ntitle: "A \\u009b31m \\u202e title"\n'
+                    'params: {b: "\\e]0;x\\a\\u202e"}\nduration: 100us\n'
+                    f'policy: {ROOT}/conf/roce.yaml\n'
+                    'topology: {star: {hosts: 2, speed: 25G, length: 5m}}\n'
+                    'flows: [{name: f, from: h1, to: h2, class: 3}]\n')
+        out, err = in_pipe(LAB, "run", path)
+    want("A ??31m ??? title\n" in out and "params: b = ?]0;x????\n" in out, out)
+    bad = [c for c in out + err if not c.isprintable() and c != "\n"]
+    want(not bad, f"{bad}")
+
+
 TESTS = [a_plan_fits, a_plan_of_long_names_fits, messages_are_broken_on_a_terminal_alone,
-         a_daemon_knows_its_terminal, a_run_fits, a_table_in_blocks_repeats_its_keys, a_sweep_fits]
+         a_daemon_knows_its_terminal, a_run_fits, a_table_in_blocks_repeats_its_keys, a_sweep_fits,
+         texts_of_a_scenario_do_not_reach_the_terminal_as_orders]
 
 
 def main():
