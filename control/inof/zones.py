@@ -197,7 +197,7 @@ class Reader:
             return []
         found = {}
         for k, v in node.value:
-            if k.value in found:
+            if str(k.value) in found:
                 self.wrong(k, f'{key}.{k.value}', ': is there already')
             else:
                 found[str(k.value)] = (k, v)
@@ -259,7 +259,8 @@ def read_file(path):
     except (yaml.YAMLError, UnicodeDecodeError) as e:
         at = getattr(e, 'problem_mark', None)
         where = f'{path}:{at.line + 1}:{at.column + 1}' if at else path
-        return None, [f'{where}: is no YAML: {getattr(e, "problem", None) or e}']
+        why = getattr(e, 'problem', None) or str(e).partition('\n')[0]
+        return None, [f'{where}: is no YAML: {why}']
     reader = Reader(yaml, path)
     zones = reader.zones(root)
     return (None, reader.mistakes) if reader.mistakes else (zones, [])

@@ -7,6 +7,7 @@ usage: test_zones.py
 """
 import os
 import random
+import subprocess
 import sys
 import tempfile
 
@@ -246,6 +247,29 @@ def all_mistakes_of_a_file_come_at_once_with_their_places():
           "patterns"])
 
 
+def mistakes_of_a_file_move_no_terminal():
+    with tempfile.TemporaryDirectory() as folder:
+        exabgp, path = os.path.join(folder, "exabgp"), os.path.join(folder, "F")
+        with open(exabgp, "w") as f:
+            f.write("#!/bin/sh\n")
+        os.chmod(exabgp, 0o755)
+        for text, said in (('zones: {"a\\e[31m\\u202E\\nb": {members: [10.0.0.1]}}',
+                            ":1:9: zones.a?[31m??b: a zone has a name"),
+                           ("zones: {a\033: 1}", ": is no YAML: unacceptable character"),
+                           ("zones: {[a]: 1}", ":1:9: zones.[")):
+            with open(path, "w") as f:
+                f.write(text)
+            done = subprocess.run([os.path.join(ROOT, "control/inof/weir-inof"), "--zones", path,
+                                   "--local", "127.0.0.1", "--reflector", "127.0.0.2"],
+                                  env={**os.environ, "PATH": f"{folder}:/usr/bin:/bin"},
+                                  capture_output=True, text=True, timeout=30)
+            first, *more = done.stderr.splitlines()
+            want((done.returncode, first[:len(path) + 11 + len(said)]),
+                 (2, f"weir-inof: {path}{said}"))
+            want([line for line in [first, *more] if not line.isprintable() or
+                  not line.startswith(f"weir-inof: {path}:")], [])
+
+
 def the_example_is_a_good_file():
     zones, mistakes = read_file(os.path.join(ROOT, "conf", "inof", "zones.yaml"))
     want((list(zones), mistakes), (["db", "backup"], []))
@@ -275,6 +299,7 @@ TESTS = [a_piece_has_version_number_pieces_stamp_and_text,
          the_requests_have_all_members_and_lines_below_4096_bytes,
          a_file_has_zones_by_name,
          all_mistakes_of_a_file_come_at_once_with_their_places,
+         mistakes_of_a_file_move_no_terminal,
          the_example_is_a_good_file,
          what_the_file_may_have_a_switch_may_take]
 
