@@ -38,6 +38,11 @@ PEM = re.compile(r'(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?(-----END [A-Z ]*PRIVA
 TAKES_A_FILE = re.compile(r'(?i)[-_]file\b')
 
 
+def masked(text):
+    """As control/config/terminal.c masks lines for people."""
+    return ''.join(c if c.isprintable() or c == '\n' else '?' for c in text)
+
+
 class Secrets:
     """Blanks what looks like a secret. n: how many values."""
 
@@ -110,7 +115,7 @@ class Archive:
         lines = [title, '', *self.parts, '']
         lines += ['Not collected:', *[f'  {line}' for line in self.missing], '']
         lines.append(f'Values of passwords and the like that were blanked: {self.secrets.n}')
-        return '\n'.join(lines) + '\n'
+        return masked('\n'.join(lines) + '\n')
 
     def write(self, out, folder, title):
         with tarfile.open(fileobj=out, mode='w:gz') as tar:
@@ -339,12 +344,13 @@ def create(path):
 
 def main():
     weirctl, name, kinds, *named = sys.argv[1:]
-    folder = f'weir-support-{name}-{time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())}'
+    folder = f'weir-support-{re.sub(r"[^A-Za-z0-9._-]", "_", name)}-' + \
+        time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())
     path = named[0] if named else f'{folder}.tar.gz'
     try:
         out = create(path)
     except OSError as e:
-        print(f'weirctl: cannot write {path}: {e.strerror}', file=sys.stderr)
+        print(masked(f'weirctl: cannot write {path}: {e.strerror}'), file=sys.stderr)
         return FAILED
     archive, switch = Archive(), Switch(weirctl, name, kinds.split())
     try:
@@ -359,16 +365,17 @@ def main():
         os.unlink(path)
         if not isinstance(e, OSError):
             raise
-        print(f'weirctl: cannot write {path}: {e.strerror}', file=sys.stderr)
+        print(masked(f'weirctl: cannot write {path}: {e.strerror}'), file=sys.stderr)
         return FAILED
-    print(f'{path}: {os.path.getsize(path) / 1000:.0f} KB, {len(archive.files) + 1} files'
-          f'{"" if archive.answers else "; the switch does not answer"}')
-    print(''.join(f'  {line}\n' for line in archive.parts), end='')
+    lines = [f'{path}: {os.path.getsize(path) / 1000:.0f} KB, {len(archive.files) + 1} files'
+             f'{"" if archive.answers else "; the switch does not answer"}',
+             *(f'  {line}' for line in archive.parts)]
     if archive.missing:
-        print('not collected\n' + ''.join(f'  {line}\n' for line in archive.missing), end='')
-    print(f'Blanked values of passwords and the like: {archive.secrets.n}. Names of hosts and '
-          'interfaces,\naddresses and paths are in it. Look into it before you send it:\n'
-          f'  tar -xzf {path}')
+        lines += ['not collected', *(f'  {line}' for line in archive.missing)]
+    lines += [f'Blanked values of passwords and the like: {archive.secrets.n}. Names of hosts and '
+              'interfaces,\naddresses and paths are in it. Look into it before you send it:',
+              f'  tar -xzf {path}']
+    print(masked('\n'.join(lines)))
     return DONE
 
 

@@ -88,6 +88,15 @@ def test_without_a_switch_the_archive_has_the_machine(tmp_path):
     assert "process: no process listens at /run/weir/away.sock" in files["README"]
 
 
+def test_a_name_is_neither_a_path_nor_an_order_to_the_terminal(tmp_path):
+    done = subprocess.run([find("weirctl"), "-s", "../a\x1b[31m\u202e", "support"], cwd=tmp_path,
+                          text=True, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    path, = tmp_path.glob("weir-support-.._a_*Z.tar.gz")
+    assert all(line.isprintable() for line in done.stdout.splitlines()), done.stdout
+    assert all(line.isprintable() for line in members(path)["README"].splitlines())
+
+
 def test_programs_that_are_missing_are_named(weir_switch, tmp_path):
     few = tmp_path / "bin"
     few.mkdir()
