@@ -7,6 +7,7 @@ import csv
 import dataclasses
 import json
 import os
+import re
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -255,6 +256,12 @@ class Result:
                     for r in csv.DictReader(f)]
 
 
+def _yaml(value: object) -> str:
+    """JSON is YAML, too, but for what JSON escapes twice, or YAML takes for the end of a line."""
+    text = json.dumps(value, ensure_ascii=False)
+    return re.sub("[^ -~]", lambda m: f"\\U{ord(m[0]):08x}", text)
+
+
 def _text(value: object) -> str:
     """A value as the scenario file writes it."""
     if isinstance(value, bool):
@@ -290,7 +297,7 @@ def run(scenario: Scenario, *, params: Mapping[str, object] | None = None,
         if isinstance(scenario, Mapping):
             f = stack.enter_context(tempfile.NamedTemporaryFile(
                 "w", suffix=".yaml", prefix=".weir-", dir=os.curdir))
-            json.dump(scenario, f) # JSON is YAML, too
+            f.write(_yaml(scenario))
             f.flush()
             scenario = f.name
         report = _run([find("weir-lab"), "run", os.fspath(scenario), "--json", "--quiet",

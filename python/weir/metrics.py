@@ -80,7 +80,7 @@ def parse(text: str) -> Metrics:
     samples: list[Sample] = []
     kinds: dict[str, str] = {}
     helps: dict[str, str] = {}
-    for line in text.splitlines():
+    for line in text.split("\n"): # a label may have other characters that end a line
         if line.startswith("#"):
             words = line.split(None, 3)
             if len(words) > 2 and words[1] in ("TYPE", "HELP"):

@@ -98,3 +98,9 @@ def test_a_scenario_of_the_current_folder_leaves_no_file(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     assert weir.lab.run(TWO_HOSTS).passed
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_text_of_a_mapping_has_any_character(weir_lab):
+    text = 'é\U0001f600\u2028\x85\x7f"\\ud83d\t'
+    result = weir_lab.run({**TWO_HOSTS, "title": "\U0001f600", "params": {"unused": text}})
+    assert result.passed and result.params["unused"] == text

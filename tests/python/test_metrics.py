@@ -29,6 +29,11 @@ def test_samples_labels_and_families():
     assert page.sum("a_total", port="p9") == 0
 
 
+def test_a_label_may_have_what_ends_lines_elsewhere():
+    page = weir.metrics.parse('a{text="b\rc\x0bd\x85e\u2028f"} 1\n')
+    assert page.select("a")[0].labels == {"text": "b\rc\x0bd\x85e\u2028f"}
+
+
 def test_what_is_not_there_is_an_error():
     page = weir.metrics.parse(PAGE)
     with pytest.raises(KeyError, match="2 samples of a_total have the labels"):
