@@ -35,6 +35,17 @@ static void netns_has_taps(const struct subject *x)
 					"add type: linux, or remove netns");
 }
 
+// Messages give commands with it, which people copy into a shell.
+static void netns_is_a_word(const struct subject *x)
+{
+	static const char word[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				   "0123456789/._-+:@";
+	const struct cfg_val *v = &x->c->root.control_plane.netns;
+
+	if (v->given && !v->bad && (*v->text == '-' || v->text[strspn(v->text, word)] != '\0'))
+		REFUSE(x->s, v, "a name or a path here has letters, digits and / . _ - + : @");
+}
+
 static void routes_are_the_kernels(const struct subject *x)
 {
 	const struct cfg_root *r = &x->c->root;
@@ -117,6 +128,7 @@ void control_plane_check(const struct config *c, struct diag_sink *s)
 {
 	static const struct rule rules[] = {
 		{OF_POLICY, netns_has_taps},
+		{OF_POLICY, netns_is_a_word},
 		{OF_POLICY, routes_are_the_kernels},
 		{OF_PORT, port_names_a_tap},
 		{OF_POLICY, ipv6_has_its_mtu},
