@@ -5,6 +5,7 @@
 #include "dataplane/bridging.h"
 #include "dataplane/egress.h"
 #include "dataplane/fate.h"
+#include "dataplane/forward/bridge.h"
 #include "dataplane/packet/parse_template.h"
 #include "dataplane/peer_pause.h"
 #include "dataplane/punt.h"
@@ -25,13 +26,23 @@ static void refuse(struct worker *w, struct port *p, struct frame *f, struct bur
 	fate_dropped(w, p, f, why);
 }
 
+static int vlan_of(const struct worker *w, const struct port *p, const struct frame *f,
+		   const struct pkt_info *pkt)
+{
+	bool tagged;
+
+	return p->pol->routed ? -1
+			      : bridge_ingress_vid(w->pol, p->no, rte_pktmbuf_mtod(f->m, uint8_t *),
+						   pkt, &tagged);
+}
+
 // No STP runs here, so a BPDU is the bridge's to forward. A router forwards none.
 static bool ends_here(struct worker *w, const struct port *p, const struct frame *f,
 		      const struct pkt_info *pkt)
 {
 	switch ((enum reserved_dst)pkt->reserved_dst) {
 	case DST_STP: return p->pol->routed;
-	case DST_LOOPBACK: return punt_loop_probe(w, p, f, pkt);
+	case DST_LOOPBACK: return punt_loop_probe(w, p, f, pkt, vlan_of(w, p, f, pkt));
 	case DST_LINK_LOCAL:
 	case DST_ORDINARY: break;
 	}

@@ -7,7 +7,6 @@
 #include "dataplane/admission.h"
 #include "dataplane/egress.h"
 #include "dataplane/fate.h"
-#include "dataplane/forward/bridge.h"
 #include "dataplane/forward/l3.h"
 #include "dataplane/frame_ring.h"
 #include "dataplane/packet/loop_frame.h"
@@ -130,14 +129,13 @@ bool punt_request(const struct port *p, const struct neighbour_request *ask)
 }
 
 bool punt_loop_probe(struct worker *w, const struct port *p, const struct frame *f,
-		     const struct pkt_info *pkt)
+		     const struct pkt_info *pkt, int vid)
 {
 	// A port may show so many at once, and no more per second: the others keep their room.
 	static const struct policer_params limit = {.interval_ns = 10000000, .burst_ns = 80000000};
 	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
 	struct loop_probe probe;
 	struct loop_echo echo;
-	bool tagged;
 
 	if (!w->pol->loop_detect ||
 	    !loop_frame_parse(eth, f->m->data_len, pkt->l3_off, pkt->ether_type, &probe) ||
@@ -145,7 +143,7 @@ bool punt_loop_probe(struct worker *w, const struct port *p, const struct frame 
 		return false;
 	echo = (struct loop_echo){.nonce = probe.nonce, .round = probe.round, .vid = probe.vid,
 				  .from_port = probe.port, .in_port = p->no};
-	if (bridge_ingress_vid(w->pol, p->no, eth, pkt, &tagged) == probe.vid && !p->pol->routed &&
+	if (vid == probe.vid &&
 	    policer_take(&limit, &w->loop->policer[p->no], w->now_ns))
 		(void)rte_ring_sp_enqueue_elem(w->loop->echoes, &echo, sizeof(echo));
 	return true;

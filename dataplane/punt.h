@@ -36,9 +36,10 @@ bool punt_may_request(struct worker *w, const struct port *p);
 bool punt_request(const struct port *p, const struct neighbour_request *ask);
 // A frame to the group of the Configuration Testing Protocol. True: it is a probe of this switch
 // and ends here. Control knows whether the switch really sent it (switch_loop.c). Probes of other
-// switches go on: a loop may lead through this one.
+// switches go on: a loop may lead through this one. vid: its VLAN, by its port or by its tunnel;
+// negative: none.
 bool punt_loop_probe(struct worker *w, const struct port *p, const struct frame *f,
-		     const struct pkt_info *pkt);
+		     const struct pkt_info *pkt, int vid);
 
 // ---- frames that the switch itself makes, other than PFC: what control sends (ARP, neighbour
 // discovery, loop probes) and notifications. They go through the queue of their class like all

@@ -6,6 +6,7 @@
 #include "dataplane/forward/bridge.h"
 #include "dataplane/packet/edit.h"
 #include "dataplane/packet/vxlan.h"
+#include "dataplane/punt.h"
 #include "dataplane/routing.h"
 
 enum { TTL = 64 };
@@ -245,6 +246,11 @@ bool vxlan_decapsulate(struct worker *w, struct port *p, struct burst *b, struct
 	f->answer = w->flows != NULL && flows_is_answer(&inner);
 	if (v->class_by_inner && f->kind != PKT_OTHER)
 		f->out_cls = p->pol->classify.dscp_to_class[inner.dscp];
+	if (unlikely(inner.reserved_dst == DST_LOOPBACK) && punt_loop_probe(w, p, f, &inner, vid)) {
+		ctr_inc(&p->c.other_control);
+		fate_consumed(p, f->m);
+		return false;
+	}
 	return bridging_from_tunnel(w, p, b, f, &inner, vid, (uint8_t)(VTEP_FIRST + peer));
 }
 

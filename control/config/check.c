@@ -829,6 +829,7 @@ void advice_add(const struct config *c, const struct port_facts *facts, const st
 		{OF_PORT, port_is_in_a_vlan},
 		{OF_POLICY, svi_has_a_port},
 		{OF_POLICY, control_plane_has_taps},
+		{OF_POLICY, vxlan_loops_end},
 		{OF_POLICY, headroom_holds_the_link},
 	};
 	struct diag_sink s = {.file = c->file};

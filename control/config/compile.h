@@ -41,7 +41,8 @@ void check_rules(const struct rule *rules, size_t n, struct subject x);
 // the control plane.
 void config_check(const struct config *c, struct diag_sink *s);
 void control_plane_check(const struct config *c, struct diag_sink *s);
-void control_plane_has_taps(const struct subject *x); // a rule of advice_add()
+void control_plane_has_taps(const struct subject *x); // a rule of advice_add(), as the next
+void vxlan_loops_end(const struct subject *x);
 void watchdogs_check(const struct config *c, struct diag_sink *s);
 void ipcc_check(const struct config *c, struct diag_sink *s);
 void elephants_check(const struct config *c, struct diag_sink *s);

@@ -211,6 +211,33 @@ void vxlan_fdb_makes_sense(const struct config *c, const struct cfg_fdb *f, int 
 		       (unsigned)f->vlan.n);
 }
 
+// Each tunnel gives a frame a new outer TTL, so nothing ends a loop but a port that goes down.
+void vxlan_loops_end(const struct subject *x)
+{
+	const struct cfg_list *vnis = &x->c->root.vxlan.vnis;
+	const struct cfg_vni *items = vnis->items;
+	bool which[POLICY_MAX_PORTS] = {false}, any = false;
+	char names[PORT_NAMES_LEN];
+
+	for (unsigned i = 0; i < x->c->n_ports; i++) {
+		const struct cfg_port *port = x->c->ports[i].item;
+
+		if (x->c->ports[i].routed ||
+		    cfg_is_on(&port->loop_detect.on, &port->loop_detect.map))
+			continue;
+		for (unsigned k = 0; k < vnis->n; k++)
+			which[i] |= items[k].peers.n != 0 &&
+				    cfg_in_vlan(port, (unsigned)items[k].vlan.n);
+		any |= which[i];
+	}
+	if (!any)
+		return;
+	check_port_names(x->c, which, names);
+	WARN(x->s, &x->c->root.vxlan.map,
+	     "a loop from %s through a peer would never end" CURE
+	     "set loop_detect: {action: port_down} there", names);
+}
+
 // ---- compile
 // The next hops on the way to an address, or NULL: there is no route.
 static const struct policy_group *way_to(const struct policy_routes *r, const struct policy_addr *a)

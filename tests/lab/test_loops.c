@@ -2,6 +2,7 @@
 // Loops through a bridge: BPDUs that pass, storm control, and probes that come back.
 #include "dataplane/packet/loop_frame.h"
 #include "dataplane/packet/parse.h"
+#include "dataplane/packet/vxlan.h"
 #include "dataplane/packet/wire.h"
 #include "tests/lab/bench.h"
 
@@ -269,6 +270,85 @@ static void port_down_stops_the_storm_and_the_port_recovers(void **state)
 	bench_close(b);
 }
 
+// ---- a loop through the peer of a tunnel
+
+enum { P1, P2, P3 };
+static uint32_t peers_vni;
+
+// The network of the peer has a cable to p1: what leaves by p1 goes into the tunnel to p3.
+static void to_peer(struct bench_host *h, const uint8_t *frame, uint16_t len)
+{
+	static const uint8_t peer[] = {10, 0, 3, 2}, here[] = {10, 0, 3, 1};
+	struct vxlan_outer o = {.src = peer, .dst = here, .ttl = 64, .sport = 50000,
+				.dport = VXLAN_UDP_PORT, .vni = peers_vni, .inner_len = len};
+	uint8_t out[VXLAN_V4_LEN + 1600];
+
+	vxlan_write(out, &o);
+	memcpy(out, h->bench->policy->ports[P3].mac, 6);
+	memcpy(out + 6, (uint8_t[]){2, 0, 0, 0, 0, 3}, 6);
+	memcpy(out + VXLAN_V4_LEN, frame, len);
+	bench_send_raw(h->bench, P3, out, (uint16_t)(VXLAN_V4_LEN + len));
+}
+
+static void from_peer(struct bench_host *h, const uint8_t *frame, uint16_t len)
+{
+	bench_send_raw(h->bench, P1, frame + VXLAN_V4_LEN, (uint16_t)(len - VXLAN_V4_LEN));
+}
+
+static void a_probe_that_comes_back_through_a_peer_takes_a_port_down(void **state)
+{
+	static const char yaml[] =
+		"switch: {name: br}\nvlans: [{id: 100}, {id: 200}]\n"
+		"ports:\n"
+		"  - {name: \"p[1-2]\", device: \"wire:[1-2]\", speed: 1G, mtu: 1500, "
+		"vlan: {untagged: 100}, loop_detect: {action: port_down, recover: 10s}}\n"
+		"  - {name: p3, device: \"wire:3\", speed: 1G, mtu: 1550, ip: 10.0.3.1/24}\n"
+		"neighbours: [{ip: 10.0.3.2, mac: \"02:00:00:00:00:03\"}]\n"
+		"vxlan: {source: 10.0.3.1, vnis: {7: {vlan: 100, peers: 10.0.3.2}, "
+		"8: {vlan: 200, peers: 10.0.3.2}}}\n";
+	static const struct {
+		void (*way)(struct bench_host *, const uint8_t *, uint16_t);
+		uint32_t vni;
+		unsigned in, down; // down 0: it is no loop of the VLAN
+	} rows[] = {
+		{cross, 0, P2, P2 + 1}, // the network has a cable to p2 as well
+		{to_peer, 7, P3, P1 + 1},
+		{to_peer, 8, P3, 0},
+	};
+	struct bench_frame arp = {.broadcast = true, .len = 60, .ether_type = 0x0806};
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		struct bench *b = bench_open(yaml, 0);
+		unsigned found = rows[i].down != 0;
+		uint64_t probes;
+
+		peers_vni = rows[i].vni;
+		b->host[P1].on_rx = rows[i].way;
+		b->host[P3].on_rx = rows[i].way == to_peer ? from_peer : NULL;
+		turn(b, 3ull * SECOND);
+		probes = ctr_get(&switch_port_counters(b->sw, rows[i].in)->other_control);
+		assert_in_range(probes, 1, 4); // they end where they come back
+		assert_int_equal(events(b, EVENT_LOOP), found);
+		assert_true(switch_link_up(b->sw, P3));
+		if (found) {
+			assert_int_equal(event(b, EVENT_LOOP)->port, rows[i].in);
+			assert_int_equal(event(b, EVENT_LOOP)->a, P1 | 100 << 16);
+			assert_int_equal(event(b, EVENT_LOOP)->b, rows[i].down);
+			assert_false(switch_link_up(b->sw, rows[i].down - 1));
+			bench_send(b, P1 + P2 + 1 - rows[i].down, &arp); // by the other one
+			turn(b, SECOND);
+			assert_in_range(ctr_get(&switch_port_counters(b->sw, P3)->received), 0, 20);
+			b->host[P1].on_rx = b->host[P3].on_rx = NULL;
+			turn(b, 11ull * SECOND);
+			assert_true(switch_link_up(b->sw, rows[i].down - 1));
+		}
+		bench_close(b);
+	}
+}
+
+// ---- a port that is held down
+
 static void a_reload_without_the_action_brings_the_port_up(void **state)
 {
 	struct bench *b = bench_open(policy(", loop_detect: {action: port_down}", ""), 0);
@@ -402,6 +482,7 @@ int main(void)
 		T(bpdus_have_a_rate_where_multicast_has_none),
 		T(a_loop_is_an_alarm_that_names_both_ports),
 		T(port_down_stops_the_storm_and_the_port_recovers),
+		T(a_probe_that_comes_back_through_a_peer_takes_a_port_down),
 		T(a_reload_without_the_action_brings_the_port_up),
 		T(a_stranger_takes_no_other_port_down),
 		T(probes_of_another_switch_pass),

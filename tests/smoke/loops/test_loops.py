@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Two cables from the switch to one Linux bridge: with STP one of them blocks, without STP loop
-detection takes a port down. A forged probe does nothing. A thief of addresses who also broadcasts
-takes nothing from a flow of others. A flood of ARP on one routed port leaves the next hops of
-another port alone.
+detection takes a port down, also where the other way is a VXLAN tunnel. A forged probe does
+nothing. A thief of addresses who also broadcasts takes nothing from a flow of others. A flood of
+ARP on one routed port leaves the next hops of another port alone.
 
 usage: test_loops.py BUILD_DIR [TEST...]
 """
@@ -16,6 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "live"))
 import live # noqa: E402
 from live import eventually, want # noqa: E402
+from hosts import ping # noqa: E402
 
 BRIDGED = """\
 switch: {name: %s, buffer: {size: 8MB}}
@@ -27,6 +28,15 @@ switch: {name: %s, buffer: {size: 8MB}}
 ports:
   - {name: "p[3-4]", device: "xdp:sw[3-4]", speed: 1G, ip: "10.[3-4].0.254/16"}
 routes: [%s]
+"""
+TUNNEL = """\
+switch: {name: %s, buffer: {size: 8MB}}
+vlans: [{id: 100}]
+ports:
+  - {name: "p[1-2]", device: "xdp:sw[1-2]", speed: 1G, mtu: 1500, vlan: {untagged: 100}%s}
+  - {name: p3, device: "xdp:sw3", speed: 1G, mtu: 1600, ip: 10.0.3.254/24}
+  - {name: p4, device: "xdp:sw4", speed: 1G, mtu: 1500, vlan: {untagged: 100}}
+vxlan: {source: 10.0.3.254, vnis: {7: {vlan: 100, peers: 10.0.3.3}}}
 """
 ALARM = ", loop_detect: on"
 PORT_DOWN = ", loop_detect: {action: port_down, recover: 5s}"
@@ -144,6 +154,42 @@ def a_probe_that_comes_back_is_an_alarm_and_takes_the_port_down():
         eventually(lambda: frames_in(switch, 1) < 50, "the storm ends")
         world.run("h1", "ip", "link", "set", "e2", "nomaster")
         eventually(lambda: ports(switch)["p2"]["up"], "p2 comes up when the loop has gone")
+        want(switch.stop() == 0, switch.process.said())
+
+
+def peer_with_a_cable(world):
+    """e1 and the tunnel become ports of one bridge in h3."""
+    world.run("h1", "ip", "link", "set", "e1", "netns", world.ns("h3"))
+    for words in ("addr add 10.0.3.3/24 dev e3",
+                  "link add vx7 type vxlan id 7 local 10.0.3.3 remote 10.0.3.254 dstport 4789 "
+                  "dev e3",
+                  "link add br0 type bridge forward_delay 0",
+                  "link set e1 master br0", "link set vx7 master br0",
+                  "link set e1 up", "link set vx7 up", "link set br0 up"):
+        world.run("h3", "ip", *words.split())
+
+
+def a_loop_through_a_tunnel_takes_the_port_down_and_others_go_on():
+    with World(4, mtu=1600) as world:
+        for i in (2, 4):
+            world.run(f"h{i}", "ip", "addr", "add", f"192.168.0.{i}/24", "dev", f"e{i}")
+        switch = Switch(world, PROGRAMS, switch_name(), TUNNEL % (switch_name(), ALARM))
+        peer_with_a_cable(world)
+        eventually(lambda: events(switch, "loop-detected"), "the alarm")
+        e = events(switch, "loop-detected")[0]
+        want((e["port"], e["sent_by"], e["vlan"]) == ("p3", "p1", 100), f"{e}")
+        had = frames_at(switch)
+        send(world, "h2", "e2", [arp(1)])
+        eventually(lambda: frames_at(switch) > had + 1000, "the alarm alone leaves the storm")
+        with open(switch.path, "w") as f:
+            f.write(TUNNEL % (switch_name(), PORT_DOWN))
+        switch.ctl("reload")
+        eventually(lambda: ports(switch)["p1"]["loop_down"], "p1 is taken down")
+        want(all(p["up"] for n, p in ports(switch).items() if n != "p1"), "p1 alone")
+        eventually(lambda: frames_in(switch, 1) < 50, "the storm ends")
+        want(ping(world, "h2", "192.168.0.4") == 5, "the stations of the VLAN are as before")
+        world.run("h3", "ip", "link", "set", "e1", "nomaster")
+        eventually(lambda: ports(switch)["p1"]["up"], "p1 comes up when the loop has gone")
         want(switch.stop() == 0, switch.process.said())
 
 
@@ -275,6 +321,7 @@ from world import World, switch_name # noqa: E402
 PROGRAMS = Programs(sys.argv[1])
 sys.exit(live.run_tests([stp_finds_the_loop_through_the_switch,
                          a_probe_that_comes_back_is_an_alarm_and_takes_the_port_down,
+                         a_loop_through_a_tunnel_takes_the_port_down_and_others_go_on,
                          a_forged_probe_takes_no_port_down,
                          theft_and_broadcast_take_nothing_from_a_flow_of_others,
                          a_flood_of_arp_leaves_the_next_hops_of_another_port]))
