@@ -398,6 +398,7 @@ int switch_create(struct policy *policy, const struct switch_port *ports, struct
 		switch_destroy(sw);
 		return err;
 	}
+	numbers_pools(sw, true);
 	flows_published(sw, NULL);
 	*out = sw;
 	return 0;
@@ -486,6 +487,7 @@ void switch_publish(struct weir_switch *sw, struct policy *policy, struct policy
 	sw->static_stale = true;
 	storms_new_policy(sw);
 	flows_published(sw, *old);
+	numbers_pools(sw, false);
 }
 
 bool switch_grace_over(const struct weir_switch *sw, uint64_t token)
@@ -707,6 +709,7 @@ uint64_t switch_set_tap(struct weir_switch *sw, struct tap *tap)
 
 uint64_t switch_clear_watermarks(struct weir_switch *sw)
 {
+	numbers_pools(sw, true);
 	atomic_fetch_add(&sw->want.watermark_epoch, 1);
 	control_request(sw);
 	return atomic_load(&sw->want.seq);

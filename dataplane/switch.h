@@ -219,8 +219,10 @@ enum pool_id {
 	N_LIMITED_POOLS = POOL_EGRESS_LOSSLESS,
 };
 extern const char *const pool_name[N_POOLS];
+// Cells. max: the highest `used` since `clear watermarks`. Of several workers a bound that may be
+// too high: each had its highest use at a time of its own. It is no more than the pool had.
 struct pool_use {
-	uint64_t size, used, max; // cells; max is a sum of the workers' watermarks
+	uint64_t size, used, max;
 };
 struct pool_use switch_pool(const struct weir_switch *sw, enum pool_id pool);
 

@@ -407,6 +407,7 @@ struct weir_switch {
 	struct pair_orders orders;
 	uint32_t hash_seed; // of tables whose keys neighbours choose
 	uint32_t copy_frames; // frames of the pool for copies, beyond those of the buffer
+	uint64_t pool_most[N_POOLS]; // cells; largest size since the watermarks were cleared
 	_Atomic uint32_t copies __rte_cache_aligned; // and records, of replicated frames
 };
 
@@ -461,6 +462,10 @@ void device_bind(struct port *p, const struct switch_port *device);
 struct rte_ring *switch_ring(unsigned elem, uint32_t n);
 // Something in `want` has changed.
 void control_request(struct weir_switch *sw);
+
+// ---- switch_numbers.c
+// The policy has changed, or (anew) the watermarks are cleared.
+void numbers_pools(struct weir_switch *sw, bool anew);
 
 // ---- switch_routes.c
 void routes_before_publish(struct weir_switch *sw, struct policy *p);

@@ -114,7 +114,7 @@ bool switch_queue_paused(const struct weir_switch *sw, unsigned port, unsigned q
 	return false;
 }
 
-struct pool_use switch_pool(const struct weir_switch *sw, enum pool_id pool)
+static struct pool_use use_of(const struct weir_switch *sw, enum pool_id pool)
 {
 	const struct buffer_params *b = &sw->policy_mem->buffer;
 	const uint32_t size[N_POOLS] = {
@@ -130,6 +130,25 @@ struct pool_use switch_pool(const struct weir_switch *sw, enum pool_id pool)
 		u.max += microbursts_pool_max(sw->workers[i], pool);
 	}
 	return u;
+}
+
+struct pool_use switch_pool(const struct weir_switch *sw, enum pool_id pool)
+{
+	struct pool_use u = use_of(sw, pool);
+
+	if (sw->n_workers > 1)
+		u.max = min_u64(u.max, sw->pool_most[pool]);
+	return u;
+}
+
+void numbers_pools(struct weir_switch *sw, bool anew)
+{
+	for (unsigned pool = 0; pool < N_POOLS; pool++) {
+		struct pool_use u = use_of(sw, pool);
+
+		// After a reload the pool may still hold more than its size.
+		sw->pool_most[pool] = max_u64(u.size, anew ? u.used : sw->pool_most[pool]);
+	}
 }
 
 void switch_fdb_walk(struct weir_switch *sw, uint64_t now_ns,

@@ -358,7 +358,7 @@ static void a_burst_leaves_as_its_frames_one_by_one(void **state)
 
 // ---- what others hold
 
-static const char *two_workers(const char *headroom)
+static const char *two_workers(const char *size, const char *headroom)
 {
 	static char text[4096];
 	char classes[256];
@@ -367,7 +367,7 @@ static const char *two_workers(const char *headroom)
 		 "      3: {lossless: true, ingress: {static: 100KB, headroom: %s}}\n"
 		 "      0: {ingress: {static: 7MB}, egress: {static: 7MB}}\n",
 		 headroom);
-	snprintf(text, sizeof(text), "switch: {name: lab, workers: 2, buffer: {size: 8MB%s",
+	snprintf(text, sizeof(text), "switch: {name: lab, workers: 2, buffer: {size: %s%s", size,
 		 strstr(lab_yaml(PORTS, "10G", "", "", classes), ", cell"));
 	return text;
 }
@@ -377,16 +377,37 @@ static uint64_t refused(const struct rig *r, unsigned port)
 	return ctr_get(&switch_drops(r->sw, port, 0, DROP_INGRESS_POOL)->packets);
 }
 
+static void reload(struct rig *r, const char *yaml)
+{
+	struct policy *next = rig_compile(r, yaml), *old;
+	uint64_t token;
+
+	memcpy(next->name, switch_policy(r->sw)->name, sizeof(next->name));
+	switch_publish(r->sw, next, &old, &token);
+	rig_step(r);
+	rig_step(r);
+	assert_true(switch_grace_over(r->sw, token));
+	policy_destroy(old);
+}
+
+static void let_leave(struct rig *r)
+{
+	rig_tx(r, true);
+	while (switch_balance(r->sw).queued != 0) {
+		r->port[OUT].n_sent = 0;
+		r->now_ns += 100000;
+		rig_step(r);
+	}
+}
+
 // The reload moves cells from headroom into the pool, of a worker that receives nothing then. The
 // other worker sees them.
 static void a_reload_that_moves_headroom_overfills_no_pool(void **state)
 {
 	const struct port_facts facts = {0};
-	struct rig *r = rig_open(two_workers("1900KB"), &facts, false);
-	struct policy *next = rig_compile(r, two_workers("20KB")), *old;
+	struct rig *r = rig_open(two_workers("8MB", "1900KB"), &facts, false);
 	const struct bench_frame lossless = {.to = OUT, .dscp = 24, .len = 1500};
 	const struct bench_frame lossy = {.to = OUT, .len = 1500};
-	uint64_t token;
 
 	(void)state;
 	rig_tx(r, false);
@@ -395,12 +416,7 @@ static void a_reload_that_moves_headroom_overfills_no_pool(void **state)
 			rig_arrive(r, 0, &lossless);
 		rig_step(r);
 	}
-	memcpy(next->name, switch_policy(r->sw)->name, sizeof(next->name));
-	switch_publish(r->sw, next, &old, &token);
-	rig_step(r);
-	rig_step(r);
-	assert_true(switch_grace_over(r->sw, token));
-	policy_destroy(old);
+	reload(r, two_workers("8MB", "20KB"));
 	while (refused(r, 1) == 0) {
 		rig_arrive(r, 1, &lossy);
 		r->now_ns += 1300;
@@ -409,12 +425,43 @@ static void a_reload_that_moves_headroom_overfills_no_pool(void **state)
 	assert_in_range(switch_pool(r->sw, POOL_INGRESS).used,
 			switch_pool(r->sw, POOL_INGRESS).size - 6,
 			switch_pool(r->sw, POOL_INGRESS).size);
-	rig_tx(r, true);
-	for (unsigned i = 0; i < 2000; i++) {
-		r->port[OUT].n_sent = 0;
-		r->now_ns += 100000;
-		rig_step(r);
+	let_leave(r);
+	rig_close(r);
+}
+
+// The workers fill the pool one after the other.
+static void a_watermark_of_several_workers_is_no_more_than_the_pool(void **state)
+{
+	const struct port_facts facts = {0};
+	const struct bench_frame lossy = {.to = OUT, .len = 1500};
+	struct rig *r = rig_open(two_workers("8MB", "20KB"), &facts, false);
+	struct pool_use u = switch_pool(r->sw, POOL_INGRESS);
+	uint64_t size = u.size, peak = 0;
+
+	(void)state;
+	for (unsigned port = 0; port < 2; port++) {
+		uint64_t dropped = switch_balance(r->sw).dropped;
+
+		rig_tx(r, false);
+		while (switch_balance(r->sw).dropped == dropped) {
+			rig_arrive(r, port, &lossy);
+			r->now_ns += 1300;
+			rig_step(r);
+		}
+		u = switch_pool(r->sw, POOL_INGRESS);
+		assert_true(u.used > size / 2);
+		peak = u.used > peak ? u.used : peak;
+		let_leave(r);
 	}
+	u = switch_pool(r->sw, POOL_INGRESS);
+	assert_in_range(u.max, peak, size);
+	reload(r, two_workers("7MB", "20KB"));
+	u = switch_pool(r->sw, POOL_INGRESS);
+	assert_true(u.size < peak);
+	assert_in_range(u.max, peak, size);
+	switch_clear_watermarks(r->sw);
+	rig_step(r);
+	assert_int_equal(switch_pool(r->sw, POOL_INGRESS).max, 0);
 	rig_close(r);
 }
 
@@ -485,6 +532,7 @@ int main(void)
 		cmocka_unit_test(a_strict_class_breaks_into_a_turn),
 		cmocka_unit_test(a_burst_leaves_as_its_frames_one_by_one),
 		cmocka_unit_test(a_reload_that_moves_headroom_overfills_no_pool),
+		cmocka_unit_test(a_watermark_of_several_workers_is_no_more_than_the_pool),
 		cmocka_unit_test(a_burst_loses_only_the_frames_that_a_zone_forbids),
 	};
 

@@ -60,7 +60,7 @@ export function poolSpec(model, sw, [id, title, names]) {
       ...limits.filter((l) => l.values > 0),
     ],
     note:
-      [sizes.length && `sizes: ${words(sizes)}`, most.length && `watermarks: ${words(most)}`]
+      [sizes.length && `sizes: ${words(sizes)}`, most.length && `used at most: ${words(most)}`]
         .filter(Boolean)
         .join('; ') || null,
   };
