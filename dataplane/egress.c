@@ -51,17 +51,17 @@ static inline void held_add(struct port *p, const struct frame *f, uint32_t cell
 			      memory_order_relaxed);
 }
 
-// Cells of frames such as f are free on the side of arrival.
+// Cells of n frames such as f are free on the side of arrival.
 static inline void release_cells(struct worker *w, struct port *p, const struct frame *f,
-				 uint32_t cells)
+				 uint32_t cells, unsigned n)
 {
 	held_add(p, f, 0u - cells);
-	replica_release(w, f, cells);
+	replica_release(w, f, cells, n);
 }
 
 static void drop(struct worker *w, struct port *p, struct frame *f, enum drop_reason reason)
 {
-	release_cells(w, p, f, f->cells);
+	release_cells(w, p, f, f->cells, 1);
 	fate_not_sent(w, p, f, reason);
 }
 
@@ -249,7 +249,7 @@ static void sent_all(struct worker *w, struct port *p, struct frame *frames, uns
 		r = run_of(&frames[i], n - i, UINT32_MAX);
 		fate_sent(w, p, &r);
 		release_queue_cells(w, p, r.frames, r.cells);
-		release_cells(w, p, r.frames, r.cells);
+		release_cells(w, p, r.frames, r.cells, r.n);
 		bytes += r.bytes;
 	}
 	ctr_add(&p->c.tx_packets, n);
@@ -268,7 +268,7 @@ void egress_uncharge(struct worker *w, struct port *p, struct frame *f)
 	uint64_t arrival_ns = replica_arrival_ns(f);
 
 	release_queue_cells(w, p, f, f->cells);
-	release_cells(w, p, f, f->cells);
+	release_cells(w, p, f, f->cells, 1);
 	f->arrival_ns = arrival_ns;
 	f->cells = 0;
 }

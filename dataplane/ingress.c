@@ -94,7 +94,7 @@ void ingress_hand_over(struct worker *w, const struct run *r)
 	for (unsigned i = 0; i < r->n; i++) {
 		struct frame *f = &r->frames[i];
 
-		replica_release(w, f, f->cells);
+		replica_release(w, f, f->cells, 1);
 		fate_dropped(w, worker_port(w, f->in_port), f, DROP_NO_MBUF);
 	}
 }

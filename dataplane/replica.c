@@ -69,12 +69,12 @@ uint64_t replica_arrival_of_record(const struct frame *f)
 	return record_of(f)->arrival_ns;
 }
 
-void replica_gone(struct worker *w, const struct frame *f)
+void replicas_gone(struct worker *w, const struct frame *f, unsigned n)
 {
 	struct replica *r = record_of(f);
 
-	replica_remove(w, 1);
-	if (atomic_fetch_sub_explicit(&r->left, 1, memory_order_acq_rel) != 1)
+	replica_remove(w, n);
+	if (atomic_fetch_sub_explicit(&r->left, n, memory_order_acq_rel) != n)
 		return;
 	admission_release(w, f->in_port, f->pg, r->cells);
 	rte_pktmbuf_free(record_mbuf(f));

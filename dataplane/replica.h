@@ -34,8 +34,13 @@ void replica_remove(struct worker *w, unsigned n);
 struct rte_mbuf *replica_copy(const struct worker *w, const struct rte_mbuf *m);
 // Gives a frame that was charged a record for n copies. False: there is no memory.
 bool replica_make(struct worker *w, struct frame *f, unsigned n);
-// One of several copies has left or was dropped. The last one releases the frame's cells.
-void replica_gone(struct worker *w, const struct frame *f);
+// n copies of one frame, of which f is one, have left or were dropped. The last copy releases the
+// frame's cells.
+void replicas_gone(struct worker *w, const struct frame *f, unsigned n);
+static inline void replica_gone(struct worker *w, const struct frame *f)
+{
+	replicas_gone(w, f, 1);
+}
 uint64_t replica_arrival_of_record(const struct frame *f);
 
 static inline uint64_t replica_arrival_ns(const struct frame *f)
@@ -43,11 +48,13 @@ static inline uint64_t replica_arrival_ns(const struct frame *f)
 	return unlikely(frame_replicated(f)) ? replica_arrival_of_record(f) : f->arrival_ns;
 }
 
-// Cells of frames such as f, which left or were dropped after they were charged, are free.
-static inline void replica_release(struct worker *w, const struct frame *f, uint32_t cells)
+// Cells of n frames such as f, which left or were dropped after they were charged, are free. Copies
+// of one frame are such frames where they leave by one port, to several peers of a tunnel.
+static inline void replica_release(struct worker *w, const struct frame *f, uint32_t cells,
+				   unsigned n)
 {
 	if (unlikely(frame_replicated(f)))
-		replica_gone(w, f);
+		replicas_gone(w, f, n);
 	else
 		admission_release(w, f->in_port, f->pg, cells);
 }

@@ -410,7 +410,7 @@ static void drain_handoff(struct worker *w)
 
 	for (unsigned to = 0; to < w->sw->n_workers; to++)
 		while (w->out[to] != NULL && handoff_take(w->out[to], &f, 1) != 0) {
-			replica_release(w, &f, f.cells);
+			replica_release(w, &f, f.cells, 1);
 			rte_pktmbuf_free(f.m);
 		}
 }

@@ -520,6 +520,42 @@ static void a_burst_loses_only_the_frames_that_a_zone_forbids(void **state)
 	rig_close(r);
 }
 
+// ---- copies
+
+// Copies of one frame for two peers of a tunnel leave by one port, side by side.
+static void copies_for_peers_behind_one_port_free_the_cells_of_their_frame(void **state)
+{
+	static const char yaml[] =
+		"switch: {name: v, buffer: {size: 1MB}}\n"
+		"vlans: [{id: 100}]\n"
+		"ports:\n"
+		"  - {name: \"p[1-2]\", device: \"wire:[1-2]\", speed: 10G, vlan: {untagged: "
+		"100}}\n"
+		"  - {name: p3, device: \"wire:3\", speed: 10G, mtu: 1550, ip: [10.0.3.1/24]}\n"
+		"neighbours:\n"
+		"  - {ip: 10.0.3.2, mac: \"02:00:00:00:00:03\"}\n"
+		"  - {ip: 10.0.3.4, mac: \"02:00:00:00:00:04\"}\n"
+		"vxlan: {source: 10.0.3.1, vnis: {7: {vlan: 100, peers: [10.0.3.2, 10.0.3.4]}}}\n";
+	const struct bench_frame f = {.broadcast = true, .len = 300};
+	const struct port_facts facts = {.shaper_burst_ns = 100000};
+	struct rte_mempool *frames = rte_mempool_lookup("bench");
+	unsigned before = rte_mempool_avail_count(frames);
+	struct rig *r = rig_open(yaml, &facts, false);
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++)
+		rig_arrive(r, 0, &f);
+	rig_step(r);
+	assert_int_equal(r->port[1].n_sent, 4);
+	assert_int_equal(r->port[OUT].n_sent, 2 * 4);
+	assert_int_equal(pg_used(switch_pg_state(r->sw, 0, 0)), 0);
+	for (unsigned pool = 0; pool < N_POOLS; pool++)
+		assert_int_equal(switch_pool(r->sw, pool).used, 0);
+	assert_int_equal(switch_copies(r->sw), 0);
+	rig_close(r);
+	assert_int_equal(rte_mempool_avail_count(frames), before);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -534,6 +570,7 @@ int main(void)
 		cmocka_unit_test(a_reload_that_moves_headroom_overfills_no_pool),
 		cmocka_unit_test(a_watermark_of_several_workers_is_no_more_than_the_pool),
 		cmocka_unit_test(a_burst_loses_only_the_frames_that_a_zone_forbids),
+		cmocka_unit_test(copies_for_peers_behind_one_port_free_the_cells_of_their_frame),
 	};
 
 	return cmocka_run_group_tests_name("bursts", tests, bench_eal, NULL);
