@@ -608,6 +608,17 @@ static __attribute__((noinline)) uint32_t take_sized(struct worker *w, uint32_t 
 	return id;
 }
 
+// A guard knows a frame by the DSCP with which it arrived.
+static force_inline void act_by_size(const struct policy_port *pp, struct burst *b, unsigned i,
+				     enum flow_size size)
+{
+	struct frame *f = &b->frames[i];
+
+	if (unlikely(pp->sized[size][f->cls].dscp != ELEPHANT_KEEP))
+		burst_keep_pkt(b, i);
+	elephants_act(pp, f, size);
+}
+
 // acts: the policy names actions by size for the port. Without actions, no branch depends on size.
 static force_inline void count_all_sized(struct worker *w, struct burst *b,
 					 const struct members *all, const struct policy_port *pp,
@@ -640,7 +651,7 @@ static force_inline void count_all_sized(struct worker *w, struct burst *b,
 		f->m->hash.rss = id;
 		sizes.sum[size] += SIZES_FRAME + len;
 		if (acts && size != SIZE_PLAIN)
-			elephants_act(pp, f, size);
+			act_by_size(pp, b, m->frame, size);
 	}
 	elephants_add(w->flows, b->frames[0].in_port, &sizes);
 }

@@ -27,6 +27,13 @@ static inline const struct pkt_info *burst_pkt(struct burst *b, unsigned i)
 	return &b->pkts[i];
 }
 
+// The frame is about to be edited: what follows goes by its headers as they arrived.
+static inline void burst_keep_pkt(struct burst *b, unsigned i)
+{
+	(void)burst_pkt(b, i);
+	b->unparsed &= ~(1u << i);
+}
+
 // Receives one burst of a port and admits it. True when there may be more.
 bool ingress_poll(struct worker *w, struct port *p);
 // Takes frames in that the port is counted to have received.

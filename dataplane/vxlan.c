@@ -118,7 +118,7 @@ bool vxlan_encapsulate(struct worker *w, struct port *p, struct frame *f, unsign
 	if (v->dscp != VTEP_DSCP_UNIFORM)
 		o.dscp = v->dscp;
 	else
-		o.dscp = f->kind != PKT_OTHER ? pkt->dscp
+		o.dscp = f->kind != PKT_OTHER ? edited_dscp(eth + f->l3_off, f->kind)
 					      : dscp_of_class(&p->pol->classify, f->cls);
 	if (tagged && !take_tag_off(w, p, f, pkt))
 		return false;

@@ -53,11 +53,17 @@ static inline void edit_ecn(uint8_t *l3, enum pkt_kind kind, uint8_t ecn)
 		l3[1] = (uint8_t)((l3[1] & 0xcf) | ecn << 4);
 }
 
+enum { IPV6_DSCP_SHIFT = 6, IPV6_KEEP = 0xf03f }; // of the first 16 bits
+
+// The DSCP as the edits have left it. kind: IPv4 or IPv6.
+static inline uint8_t edited_dscp(const uint8_t *l3, enum pkt_kind kind)
+{
+	return kind == PKT_IPV4 ? l3[1] >> 2 : be16_get(l3) >> IPV6_DSCP_SHIFT & 0x3f;
+}
+
 // Sets the DSCP, 0 to 63; ECN stays.
 static inline void edit_dscp(uint8_t *l3, enum pkt_kind kind, uint8_t dscp)
 {
-	enum { IPV6_DSCP_SHIFT = 6, IPV6_KEEP = 0xf03f }; // of the first 16 bits
-
 	if (kind == PKT_IPV4)
 		edit_ipv4_tos((void *)l3, (uint8_t)(dscp << 2 | (l3[1] & 3)));
 	else if (kind == PKT_IPV6)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "dataplane/packet/psn.h"
+#include "dataplane/packet/vxlan.h"
 #include "dataplane/packet/wire.h"
 #include "tests/lab/flow_rows.h"
 #include "tests/lab/roce_frame.h"
@@ -616,6 +617,63 @@ static void frames_of_the_same_ports_by_another_port_are_of_no_flow(void **state
 	bench_close(b);
 }
 
+// ---- beside a tunnel and a guard, with a tag and without
+
+static void a_mouse_has_its_dscp_in_both_headers_of_a_tunnel(void **state)
+{
+	static const char yaml[] =
+		"switch: {name: lab, flows: {max: 64}, elephants: {" RULE "}}\n"
+		"vlans: [{id: 100}]\n"
+		"ports:\n"
+		"  - {name: p1, device: \"wire:1\", speed: 10G, vlan: {untagged: 100}, profile: "
+		"x}\n"
+		"  - {name: p2, device: \"wire:2\", speed: 10G, vlan: {untagged: none, tagged: "
+		"100}, profile: x}\n"
+		"  - {name: p3, device: \"wire:3\", speed: 10G, mtu: 1550, ip: [10.0.3.1/24]}\n"
+		"neighbours: [{ip: 10.0.3.2, mac: \"02:00:00:00:00:03\"}]\n"
+		"fdb: [{mac: \"02:00:00:00:00:09\", vlan: 100, port: 10.0.3.2}]\n"
+		"vxlan: {source: 10.0.3.1, vnis: {7: {vlan: 100, peers: [10.0.3.2]}}}\n"
+		"profiles: {x: {classes: {0: {mice: {dscp: 40}}}}}\n";
+
+	(void)state;
+	for (unsigned from = 0; from < 2; from++) {
+		const struct bench_frame f = {.to = 8, .len = 200, .tagged = from == 1, .vid = 100,
+					      .dscp = 7};
+		struct bench *b = bench_open(yaml, 0);
+
+		bench_send(b, from, &f);
+		bench_run(b, MS);
+		assert_int_equal(b->host[2].n_rx, 1);
+		assert_int_equal(b->host[2].rx[0].data[15] >> 2, 40);
+		assert_int_equal(b->host[2].rx[0].data[VXLAN_V4_LEN + 15] >> 2, 40);
+		bench_close(b);
+	}
+}
+
+static void a_guard_knows_a_mouse_by_the_dscp_with_which_it_arrived(void **state)
+{
+	static const char yaml[] =
+		"switch: {name: lab, flows: {max: 64}, elephants: {" RULE "}}\n"
+		"ports:\n"
+		"  - {name: \"p[1-2]\", device: \"wire:[1-2]\", speed: 10G, profile: x, guard: "
+		"{group: up, remap: [{dscp: 7, to_class: 2, to_dscp: 16}]}}\n"
+		"fdb: [{mac: \"02:00:00:00:00:02\", port: p2}]\n"
+		"profiles: {x: {classes: {0: {mice: {dscp: 40}}}}}\n";
+	struct bench *b = bench_open(yaml, 0);
+	struct bench_frame f = {.to = 1, .len = 200, .vid = 7, .dscp = 7};
+
+	(void)state;
+	for (unsigned n = 0; n < 2; n++) {
+		f.tagged = n == 1;
+		bench_send(b, 0, &f);
+		bench_run(b, MS);
+		assert_int_equal(b->host[1].n_rx, n + 1);
+		assert_int_equal(b->host[1].rx[n].data[f.tagged ? 19 : 15] >> 2, 16);
+		assert_int_equal(ctr_get(&switch_queue_counters(b->sw, 1, 2)->tx_packets), n + 1);
+	}
+	bench_close(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -639,6 +697,8 @@ int main(void)
 		cmocka_unit_test(an_elephant_in_a_lossless_class_is_coloured_and_stays_in_order),
 		cmocka_unit_test(forged_flows_that_fill_the_table_do_no_harm_to_known_ones),
 		cmocka_unit_test(frames_of_the_same_ports_by_another_port_are_of_no_flow),
+		cmocka_unit_test(a_mouse_has_its_dscp_in_both_headers_of_a_tunnel),
+		cmocka_unit_test(a_guard_knows_a_mouse_by_the_dscp_with_which_it_arrived),
 	};
 
 	return cmocka_run_group_tests_name("elephants", tests, bench_eal, NULL);
