@@ -81,16 +81,17 @@ bool unknown_finds_way(const struct worker *w, struct frame *f, uint64_t key, un
 static const struct policer_params probes = {
 	.interval_ns = SECOND_NS / PROBES_A_SECOND, .burst_ns = SECOND_NS};
 
-static struct unknown_station *station_of(struct port *p, uint64_t key)
+static struct unknown_station *station_of(const struct worker *w, struct port *p, uint64_t key)
 {
-	return &p->unknown[rte_hash_crc_8byte(key, 0) % UNKNOWN_STATIONS];
+	return &p->unknown[rte_hash_crc_8byte(key, w->sw->hash_seed) % UNKNOWN_STATIONS];
 }
 
 // Remembers that a frame went to the address. An address that nobody asked for during a second
 // begins anew.
-static struct unknown_station *asked_for(struct port *p, uint64_t key, uint64_t now_ns)
+static struct unknown_station *asked_for(const struct worker *w, struct port *p, uint64_t key)
 {
-	struct unknown_station *u = station_of(p, key);
+	struct unknown_station *u = station_of(w, p, key);
+	uint64_t now_ns = w->now_ns;
 
 	if (u->key != key || now_ns - u->asked_ns >= UNREACHABLE_NS)
 		*u = (struct unknown_station){.key = key, .since_ns = now_ns};
@@ -99,13 +100,15 @@ static struct unknown_station *asked_for(struct port *p, uint64_t key, uint64_t 
 }
 
 // The highest lossy class of the port, if frames of it are flooded.
-static bool to_lossy_class(const struct port *p, struct frame *f)
+static bool to_lossy_class(struct port *p, struct frame *f)
 {
 	const struct classify_params *c = &p->pol->classify;
 	uint8_t lossy = c->control_class;
 
 	if ((c->lossless | p->pol->no_flood) >> lossy & 1)
 		return false;
+	if (unlikely(p->stormed != 0)) // the group of its class has counted its arrival
+		storm_count_not_admitted(p, f);
 	f->cls = f->out_cls = lossy;
 	f->pg = c->class_to_pg[lossy];
 	return true;
@@ -138,7 +141,7 @@ static void say(struct worker *w, struct port *p, const struct frame *f, uint64_
 
 bool unknown_probes(struct worker *w, struct port *p, struct frame *f, uint64_t key, bool group)
 {
-	struct unknown_station *u = group ? NULL : asked_for(p, key, w->now_ns);
+	struct unknown_station *u = group ? NULL : asked_for(w, p, key);
 
 	if (u != NULL && probe_is_due(p, u, w->now_ns) && to_lossy_class(p, f)) {
 		ctr_inc(&p->c.unknown_probes);
