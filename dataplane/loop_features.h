@@ -87,6 +87,7 @@ static inline void features_new_policy(struct worker *w)
 {
 	for (unsigned i = 0; i < w->n_owned; i++)
 		storm_recompute(w, worker_port(w, w->owned[i]));
+	routing_new_policy(w);
 	notify_new_policy(w);
 	microbursts_new_policy(w);
 }

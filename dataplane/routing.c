@@ -667,8 +667,9 @@ bool routing_send(struct worker *w, struct port *p, struct frame *f, const struc
 	if (adj_state(adj) == ADJ_NO_ROUTE || adj_state(adj) == ADJ_SELF)
 		return refuse(&r, f, DROP_NO_ROUTE);
 	if (adj_state(adj) != ADJ_KNOWN) {
-		// Control asks for next hops of routes by itself. A bridged port may have no ring.
-		if (p->punt != NULL && p->punt->requests != NULL)
+		// Control asks for next hops of routes by itself. A bridged port may have no ring,
+		// or control may be making it for the next policy.
+		if (punts(p, PUNT_NEIGHBOUR))
 			request_hops(&r, l3, f->kind, dst);
 		return refuse(&r, f, DROP_NO_NEIGHBOUR);
 	}

@@ -26,6 +26,11 @@ bool routing_of_svi(struct worker *w, struct port *p, struct burst *b, struct fr
 // MAC addresses are set, and TTL or hop limit go down by one. Any port of arrival. False: it was
 // dropped.
 bool routing_send(struct worker *w, struct port *p, struct frame *f, const struct pkt_info *pkt);
+// The worker has taken another policy. What routing needs was made before it was published.
+static inline void routing_new_policy(struct worker *w)
+{
+	w->l3 = atomic_load_explicit(&w->l3_made, memory_order_acquire);
+}
 // Sends on the waiting frames whose next hop is known by now, and drops those that have waited too
 // long.
 void waiting_step(struct worker *w);

@@ -263,7 +263,8 @@ struct __rte_cache_aligned worker {
 	_Atomic(struct worker_microbursts *) microbursts_made; // control's: the next
 	ctr_t sends_put; // control's: frames that it put there
 	uint64_t sends_taken;
-	struct worker_l3 *l3; // NULL: no policy has routed yet
+	_Atomic(struct worker_l3 *) l3_made; // control's: from the next policy on
+	struct worker_l3 *l3; // NULL: no policy of its own has routed yet
 	struct worker_loop *loop; // NULL: no policy has asked for it yet
 	struct worker_vxlan *vxlan; // NULL: no policy has asked for it yet (vxlan.h)
 	struct worker_flows *flows; // NULL: no flow table

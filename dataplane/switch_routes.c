@@ -24,14 +24,13 @@ static int begin_routing(struct weir_switch *sw, bool compact)
 	err = neighbours_init(&sw->neighbours, name,
 			      compact ? NEIGHBOURS_COMPACT : NEIGHBOURS_MAX, sw->hash_seed,
 			      sw->qsbr);
-	// A worker looks at it once it has a policy that routes.
 	for (unsigned i = 0; err == 0 && i < sw->n_workers; i++) {
 		struct worker_l3 *l = rte_zmalloc("l3", sizeof(*l), 64);
 
-		sw->workers[i]->l3 = l;
 		err = l != NULL ? 0 : -ENOMEM;
 		if (l != NULL)
 			l->neighbours = &sw->neighbours;
+		atomic_store_explicit(&sw->workers[i]->l3_made, l, memory_order_release);
 	}
 	if (err != 0)
 		routes_destroy(sw);
@@ -41,8 +40,8 @@ static int begin_routing(struct weir_switch *sw, bool compact)
 void routes_destroy(struct weir_switch *sw)
 {
 	for (unsigned i = 0; i < sw->n_workers && sw->workers[i] != NULL; i++) {
-		rte_free(sw->workers[i]->l3);
-		sw->workers[i]->l3 = NULL;
+		rte_free(atomic_load(&sw->workers[i]->l3_made));
+		atomic_store(&sw->workers[i]->l3_made, NULL);
 	}
 	neighbours_fini(&sw->neighbours);
 }
