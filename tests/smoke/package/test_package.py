@@ -225,7 +225,7 @@ def an_upgrade_keeps_the_file_and_the_frames():
     pid, = unit("MainPID")
     edited = system.out("cat /etc/weir/sw1.yaml")
     # From the folder as a repository, as the page has it for many machines.
-    put([*second, f"{folder}/Packages"])
+    put(second)
     write("etc/apt/sources.list.d/weir.list", "deb [trusted=yes] file:/var/tmp/weir ./\n")
     system.run("apt-get -qq update && apt-get -qq upgrade", network=True)
     want(system.out("dpkg-query -W -f '${Version}' weir") == packages.NEXT, "the version")
