@@ -372,6 +372,7 @@ struct bench *bench_open_with(const char *yaml, const struct bench_opts *o)
 		facts[i] = ports[i].facts;
 	b->policy = compile(c, facts);
 	adjust(b, b->policy);
+	b->had_tunnels = b->policy->vtep != NULL;
 	config_destroy(c);
 	// A test that failed leaves its switch behind; the next one must not share its names.
 	snprintf(b->policy->name, sizeof(b->policy->name), "lab%u", n_opened++);
@@ -427,6 +428,9 @@ static void check_held_of(const struct bench *b, unsigned in_port, unsigned pg)
 		all += cells;
 		most = cells > most ? cells : most;
 	}
+	// Copies for two peers of a tunnel may leave by one port.
+	if (b->had_tunnels && switch_copies(b->sw) != 0)
+		most = 0;
 	if (most > used || (all < used && switch_n_workers(b->sw) == 1) ||
 	    (all > used && switch_copies(b->sw) == 0))
 		fail_msg("group %u of port %u is charged with %lu cells; queues hold %lu, those of "
@@ -498,6 +502,7 @@ struct policy *bench_publish_compiled(struct bench *b, struct policy *policy)
 	if (b->before_policy != NULL)
 		b->before_policy(b);
 	b->policy = policy;
+	b->had_tunnels |= policy->vtep != NULL;
 	switch_publish(b->sw, policy, &old, &token);
 	step_workers(b, 1);
 	assert_true(switch_grace_over(b->sw, token));

@@ -88,6 +88,7 @@ struct bench {
 	void (*adjust)(struct policy *p, void *arg); // as in bench_opts
 	void *adjust_arg;
 	struct policy_change change; // the last one
+	bool had_tunnels; // some policy until now had them
 	struct bench_host host[BENCH_MAX_PORTS];
 	struct event events[4096];
 	unsigned n_events;
@@ -120,8 +121,8 @@ struct bench *bench_open_with(const char *yaml, const struct bench_opts *o);
 void bench_close(struct bench *b);
 // Asserts that each priority group is charged with what the queues hold of it, to the cell. With
 // several workers it may be charged with more: what is on its way to a queue, or back. A replicated
-// frame is held by several ports and charged once: no port holds more than is charged, and all
-// ports together hold at least as much.
+// frame is held by several ports and charged once: no port holds more than is charged (a port that
+// leads to several peers of a tunnel may), and all ports together hold at least as much.
 void bench_check_held(const struct bench *b);
 
 void bench_run(struct bench *b, uint64_t for_ns);

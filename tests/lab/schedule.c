@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/lab/schedule.h"
+#include "tests/lab/schedule_together.h"
+
+#include <stdio.h>
+#include <string.h>
 
 #include "dataplane/qos/shaper.h"
 
@@ -38,6 +41,22 @@ static void check_group(struct schedule *s, unsigned port, unsigned g)
 		s->exempt[port] &= (uint8_t)~(1u << g);
 }
 
+// Why the port has lost frames of the class since the start.
+static const char *reasons_of(const struct schedule *s, unsigned port, unsigned cls)
+{
+	static char text[256];
+	size_t n = 0;
+
+	for (unsigned r = 0; r < N_DROP_REASONS && n < sizeof(text); r++) {
+		uint64_t lost = ctr_get(&switch_drops(s->b->sw, port, cls, r)->packets);
+
+		if (drop_info[r].loss && lost != 0)
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s %lu ",
+					      drop_info[r].name, lost);
+	}
+	return text;
+}
+
 static void judge_loss(struct schedule *s, unsigned port, unsigned cls, uint64_t n)
 {
 	unsigned g = s->b->policy->ports[port].classify.class_to_pg[cls];
@@ -47,7 +66,8 @@ static void judge_loss(struct schedule *s, unsigned port, unsigned cls, uint64_t
 	else if (s->exempt[port] >> g & 1)
 		s->totals->lost_exempt += n;
 	else
-		fail_msg("port %u lost %lu frames of lossless class %u", port + 1, n, cls);
+		fail_msg("port %u lost %lu frames of lossless class %u, by now as: %s", port + 1, n,
+			 cls, reasons_of(s, port, cls));
 }
 
 static uint64_t losses(const struct schedule *s, unsigned port, unsigned cls)
@@ -120,11 +140,39 @@ static void count_exempt(struct schedule *s)
 		}
 }
 
+uint64_t schedule_drops(const struct schedule *s, unsigned port, enum drop_reason reason)
+{
+	uint64_t n = 0;
+
+	for (unsigned cls = 0; cls < N_CLASSES; cls++)
+		n += ctr_get(&switch_drops(s->b->sw, port, cls, reason)->packets);
+	return n;
+}
+
+bool schedule_follow_link(struct schedule *s, unsigned port)
+{
+	struct bench_host *h = &s->b->host[port];
+	bool up = switch_link_up(s->b->sw, port);
+
+	if (up == s->was_up[port])
+		return false;
+	s->was_up[port] = up;
+	memset(h->pause_until_ns, 0, sizeof(h->pause_until_ns));
+	if (!up && wire_ops.link_up(h->end)) {
+		wire_set_up(h->wire, false);
+		wire_set_up(h->wire, true);
+	}
+	actor_poke(&h->actor);
+	return true;
+}
+
 void schedule_after_step(struct bench *b)
 {
 	struct schedule *s = b->after_step_arg;
 	uint64_t shared = 0, headroom = 0;
 
+	if (s->together != NULL)
+		together_after_step(s);
 	count_exempt(s);
 	for (unsigned p = 0; p < b->n_ports; p++) {
 		uint64_t skid = 0;

@@ -13,6 +13,9 @@
 #include "tests/lab/bench.h"
 #include "tests/lab/schedule_policy.h"
 
+// VLANs that the stations are in: none, 100, 200.
+enum { SCHEDULE_VLANS = 3 };
+
 // What all schedules together went through: a run in which nothing happens proves nothing.
 struct schedule_totals {
 	uint64_t events, frames, pauses;
@@ -42,9 +45,13 @@ struct schedule {
 	bool quiet[SCHEDULE_PORTS]; // this host sends nothing for a while
 	uint32_t may_send[SCHEDULE_PORTS]; // frames, before somebody allows more; UINT32_MAX: any
 	uint8_t exempt[SCHEDULE_PORTS]; // groups whose overrun would be legal
-	// Stations that the switch knows (schedule_flood.h).
-	bool known[SCHEDULE_PORTS];
+	// Stations that the switch knows, and the port + 1 where each of them lives
+	// (schedule_flood.h).
+	bool known[SCHEDULE_VLANS][SCHEDULE_PORTS];
+	uint8_t lives_at[SCHEDULE_VLANS][SCHEDULE_PORTS];
 	struct tap *tap; // NULL: drops are not looked at
+	struct together *together; // NULL: the schedule has no more than schedule_events.h
+	bool was_up[SCHEDULE_PORTS]; // as schedule_follow_link saw the port last
 	uint64_t counted_ns; // group_ns is up to date
 	// as after the step before
 	uint64_t lost[SCHEDULE_PORTS][N_CLASSES];
@@ -60,8 +67,18 @@ void schedule_after_step(struct bench *b);
 // Before a reload: losses of classes that were lossy until now are not judged by the next policy.
 void schedule_forget_losses(struct schedule *s);
 
-// After a step of control, and after a step of the workers (schedule_flood.c).
-void schedule_known(struct schedule *s, bool link_down);
+// Frames of all classes that a port dropped for this reason.
+uint64_t schedule_drops(const struct schedule *s, unsigned port, enum drop_reason reason);
+
+// A port that the switch took down, or that came up again, is a link that did: its host forgets
+// the pauses that it received, and what is on the wire is lost. A PAUSE would else arrive after the
+// port came up, and nobody would end it. True: the port is not as it was.
+bool schedule_follow_link(struct schedule *s, unsigned port);
+
+// Where stations live (schedule_flood.c): after a step of control, and when the workers have taken
+// a step since. Then what they dropped, after each step.
+void schedule_look_up(struct schedule *s, bool link_down);
+void schedule_known(struct schedule *s);
 void schedule_check_refused(struct schedule *s);
 // All hosts are known again.
 void schedule_announce(struct schedule *s);

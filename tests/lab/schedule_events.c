@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/lab/schedule_events.h"
+#include "tests/lab/schedule_together.h"
 
 #include <string.h>
 
@@ -24,6 +24,8 @@ bool schedule_traffic(struct bench_host *h, struct bench_frame *out)
 	    waits_for_admission(s, h))
 		return false;
 	s->may_send[port] -= s->may_send[port] != UINT32_MAX;
+	if (s->together != NULL)
+		return together_traffic(s, port, out);
 	copies = pick(s, s->conf.copies_one_in) == 0;
 	*out = (struct bench_frame){
 		.to = pick(s, 4) == 0 ? pick(s, SCHEDULE_PORTS) : SCHEDULE_PORTS - 1,
@@ -132,6 +134,12 @@ static void draw_thresholds(struct schedule *s)
 		s->totals->thresholds += switch_set_curve(s->b->sw, port, q, &c);
 }
 
+// Stations may be forgotten.
+static bool table_changes(const struct schedule *s)
+{
+	return s->link_falls || (s->together != NULL && together_table_changes(s));
+}
+
 void schedule_control(struct schedule *s)
 {
 	struct event events[EVENTS_OUT];
@@ -143,11 +151,13 @@ void schedule_control(struct schedule *s)
 		for (unsigned i = 0; i < n && s->on_event != NULL; i++)
 			s->on_event(s, &events[i]);
 	} while (n != 0);
+	if (s->tap != NULL)
+		schedule_look_up(s, table_changes(s));
 	look(s, false);
 	draw_thresholds(s);
 	schedule_settle(s);
 	if (s->tap != NULL)
-		schedule_known(s, s->link_falls);
+		schedule_known(s);
 }
 
 void host_pauses(struct schedule *s)
@@ -216,6 +226,8 @@ static void before_policy(struct bench *b)
 	look(s, true);
 	if (s->before_policy != NULL)
 		s->before_policy(s);
+	if (s->together != NULL)
+		together_before_policy(s);
 	for (unsigned p = 0; p < SCHEDULE_PORTS; p++)
 		b->host[p].pfc_speed_bps = b->policy->ports[p].speed_bps;
 }
@@ -241,6 +253,8 @@ void schedule_publish(struct schedule *s, const char *yaml)
 		if (pp->speed_bps < s->b->host[p].pfc_speed_bps)
 			s->b->host[p].pfc_speed_bps = 0;
 	}
+	if (s->together != NULL)
+		together_after_policy(s);
 }
 
 void policy_is_replaced(struct schedule *s)
@@ -284,6 +298,8 @@ void schedule_happen(struct schedule *s, const struct schedule_event *events, un
 		at -= events[i].weight;
 	}
 	check_balance(s);
+	if (s->together != NULL)
+		together_after_event(s);
 	// The hosts' records are not looked at before the end.
 	for (unsigned p = 0; p < SCHEDULE_PORTS; p++)
 		s->b->host[p].n_rx = s->b->host[p].n_pfc = 0;
@@ -294,12 +310,19 @@ void schedule_happen(struct schedule *s, const struct schedule_event *events, un
 void schedule_everything_on(struct schedule *s)
 {
 	s->silent = true;
+	if (s->together != NULL)
+		together_calm_down(s);
 	schedule_hold(s, false);
 	for (unsigned p = 0; p < SCHEDULE_PORTS; p++) {
 		schedule_set_link(s, p, true);
 		bench_tx(s->b, p, -1, true);
 		for (int q = 0; q < N_QUEUES; q++)
 			bench_tx(s->b, p, q, true);
+	}
+	if (s->conf.together) {
+		s->conf.together = false; // one bridge, and no other feature
+		policy_is_replaced(s);
+		schedule_control(s);
 	}
 	// The longest pause, and the whole buffer through the slowest port, take less.
 	bench_run(s->b, 2000000000);

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/lab/schedule_flood.h"
+#include "tests/lab/schedule_together.h"
 
 #include <string.h>
 
+#include "dataplane/packet/wire.h"
 #include "dataplane/tap.h"
 
 enum {
 	SNAPLEN = 16,
+	SNAPLEN_IP = 64, // with the addresses of IP
 	RECORDS = 1 << 17, // more than a port that goes down can drop at once
 	TABLE = 16384, // addresses that the switch can learn
 	AT_ONCE = 2000, // fewer than a worker can report
 };
 
-static int host_of(const uint8_t *mac)
+int schedule_host_of(const uint8_t *mac)
 {
 	static const uint8_t prefix[5] = {2, 0, 0, 0, 0};
 
@@ -23,37 +25,86 @@ static int host_of(const uint8_t *mac)
 
 // ---- what is known
 
+static const uint16_t vids[SCHEDULE_VLANS] = {0, 100, 200};
+
 static void listed(void *arg, const struct fdb_row *row)
 {
-	bool *in_table = arg;
-	int host = host_of(row->mac);
+	uint8_t(*lives_at)[SCHEDULE_PORTS] = arg;
+	int host = schedule_host_of(row->mac);
 
-	if (host >= 0 && !row->is_stale)
-		in_table[host] = true;
+	for (unsigned v = 0; host >= 0 && !row->is_stale && v < SCHEDULE_VLANS; v++)
+		if (row->vid == vids[v])
+			lives_at[v][host] = (uint8_t)(row->port + 1);
 }
 
-// The table changes only in steps of control. It forgets no station, unless a link went down, or
-// the table is full. Nothing ages: control's clock runs ahead of the workers' clocks here.
-void schedule_known(struct schedule *s, bool link_down)
+// A policy without learning has the address.
+static bool is_fixed(const struct schedule *s, unsigned v, unsigned h)
 {
-	bool in_table[SCHEDULE_PORTS] = {false};
+	if (s->conf.learned)
+		return false;
+	return s->b->policy->vlan_aware ? v != 0 && net_has_host(vids[v], h) : v == 0;
+}
 
-	switch_fdb_walk(s->b->sw, s->control_ns, listed, in_table);
-	for (unsigned h = 0; h < SCHEDULE_PORTS; h++) {
-		if (!s->conf.learned)
-			assert_true(in_table[h]);
-		if (s->known[h] && !in_table[h] && !link_down && !s->conf.full)
-			fail_msg("host %u was forgotten", h + 1);
-		s->known[h] = in_table[h];
-	}
+static void check_station(struct schedule *s, unsigned v, unsigned h, uint8_t at, bool link_down)
+{
+	uint8_t before = s->lives_at[v][h];
+
+	if (is_fixed(s, v, h))
+		assert_int_not_equal(at, 0);
+	if (link_down || s->conf.full || before == 0)
+		return;
+	if (at == 0)
+		fail_msg("host %u was forgotten", h + 1);
+	if (at != before && before <= SCHEDULE_PORTS && s->b->policy->ports[before - 1].sticky)
+		fail_msg("host %u left port %u, where it is sticky", h + 1, before);
+}
+
+// The table changes only in steps of control. It forgets no station, unless a link went down, the
+// policy is new, or the table is full. Nothing ages: control's clock runs ahead of the workers'
+// clocks here.
+void schedule_look_up(struct schedule *s, bool link_down)
+{
+	uint8_t lives_at[SCHEDULE_VLANS][SCHEDULE_PORTS] = {0};
+
+	switch_fdb_walk(s->b->sw, s->control_ns, listed, lives_at);
+	for (unsigned v = 0; v < SCHEDULE_VLANS; v++)
+		for (unsigned h = 0; h < SCHEDULE_PORTS; h++)
+			check_station(s, v, h, lives_at[v][h], link_down);
+	memcpy(s->lives_at, lives_at, sizeof(lives_at));
+}
+
+void schedule_known(struct schedule *s)
+{
+	for (unsigned v = 0; v < SCHEDULE_VLANS; v++)
+		for (unsigned h = 0; h < SCHEDULE_PORTS; h++)
+			s->known[v][h] = s->lives_at[v][h] != 0;
 }
 
 // ---- what is dropped
 
+// Frames that the router sends into a VLAN have a source address that ends with its VID. Others at
+// a port that routes came out of a tunnel.
+unsigned schedule_vlan_of(const struct schedule *s, const struct tap_record *r)
+{
+	static const uint8_t router[5] = {2, 0, 0, 0, 1};
+	const struct policy_port *p = &s->b->policy->ports[r->meta.port];
+	unsigned vid = p->routed ? 100 : p->vlan.untagged;
+
+	if (!s->b->policy->vlan_aware)
+		return 0;
+	if (memcmp(r->data + 6, router, sizeof(router)) == 0)
+		vid = r->data[11];
+	else if (!p->routed && be16_get(r->data + 12) == ETYPE_VLAN)
+		vid = be16_get(r->data + 14) & TCI_VID_MASK;
+	return vid == 200 ? 2 : 1;
+}
+
 static void judge(struct schedule *s, const struct tap_record *r)
 {
-	int host = host_of(r->data);
+	int host = schedule_host_of(r->data);
 
+	if (s->together != NULL)
+		together_judge_drop(s, r);
 	if (r->meta.direction != TAP_DROP || r->meta.reason != DROP_LOSSLESS_UNKNOWN)
 		return;
 	s->totals->refused++;
@@ -61,7 +112,7 @@ static void judge(struct schedule *s, const struct tap_record *r)
 		fail_msg("a class that is flooded refused a frame");
 	if (!(s->b->policy->ports[r->meta.port].classify.lossless >> r->meta.cls & 1))
 		fail_msg("lossy class %u refused a frame", r->meta.cls);
-	if (host >= 0 && s->known[host])
+	if (host >= 0 && s->known[schedule_vlan_of(s, r)][host])
 		fail_msg("a frame to host %d, which is known, was refused at port %u", host + 1,
 			 r->meta.port + 1);
 }
@@ -119,7 +170,7 @@ void schedule_announce(struct schedule *s)
 	bench_run(s->b, 100000000);
 	schedule_control(s);
 	for (unsigned p = 0; p < SCHEDULE_PORTS; p++)
-		assert_true(s->known[p]);
+		assert_true(s->known[0][p]);
 }
 
 // ----
@@ -137,10 +188,11 @@ void host_speaks_as_another(struct schedule *s)
 void schedule_flood_open(struct schedule *s)
 {
 	struct tap_params p = {.n_workers = switch_n_workers(s->b->sw), .n_records = RECORDS,
-			       .snaplen = SNAPLEN};
+			       .snaplen = s->conf.together ? SNAPLEN_IP : SNAPLEN};
 
 	memset(p.ports, 0xff, sizeof(p.ports));
-	schedule_known(s, false);
+	schedule_look_up(s, false);
+	schedule_known(s);
 	if (s->conf.full)
 		fill_table(s);
 	assert_int_equal(tap_create(&p, &s->tap), 0);

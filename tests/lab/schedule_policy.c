@@ -5,25 +5,20 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "dataplane/qos/pfc.h"
+#include "tests/lab/schedule_net.h"
+#include "tests/lab/schedule_text.h"
+
 #define PICK(rng, table) ((table)[pick((rng), sizeof(table) / sizeof((table)[0]))])
 
-enum { PFC_LINK_BYTES = 84, LINK_OVERHEAD = 24, TAGS = 8 };
-
-struct text {
-	bool full_speed; // every port at the speed of its wire
-	// For elephants, and for trimming: what else is drawn does not depend on them.
-	struct rng luck, cuts;
-	bool elephants, trims;
-	size_t n;
-	char at[16384];
-};
+enum { PFC_LINK_BYTES = 84, LINK_OVERHEAD = 24, TAGS = 8, MTU = 1500, HEADERS = 22 };
 
 static unsigned pick(struct rng *rng, unsigned n)
 {
 	return rng_next(rng) % n;
 }
 
-__attribute__((format(printf, 2, 3))) static void add(struct text *t, const char *format, ...)
+void text_add(struct text *t, const char *format, ...)
 {
 	va_list ap;
 
@@ -71,6 +66,7 @@ static unsigned headroom_needed(const struct schedule_conf *c)
 
 	for (unsigned p = 0; p < SCHEDULE_PORTS; p++)
 		fastest = c->speed_mbps[p] > fastest ? c->speed_mbps[p] : fastest;
+	window += c->together ? NET_TUNNEL_BYTES : 0;
 	window += (2 * c->delay_ns + 4) * fastest / 8000 + 1;
 	for (unsigned len = SCHEDULE_MIN_LEN; len <= SCHEDULE_MAX_LEN; len++) {
 		uint64_t cells = window * ((len + cell - 1) / cell) / (len + LINK_OVERHEAD) + 1;
@@ -87,9 +83,9 @@ static void draw_headroom(struct text *t, const struct schedule_conf *c, struct 
 	if (t->full_speed && c->buffer_kb >= 4000 && pick(rng, 2))
 		return;
 	if (!c->promise && pick(rng, 2))
-		add(t, ", headroom: %uKB", 1 + pick(rng, 8));
+		text_add(t, ", headroom: %uKB", 1 + pick(rng, 8));
 	else
-		add(t, ", headroom: %u", headroom_needed(c) + 1000 * pick(rng, 10));
+		text_add(t, ", headroom: %u", headroom_needed(c) + 1000 * pick(rng, 10));
 }
 
 // Most windows are the shortest that a policy may have.
@@ -98,13 +94,12 @@ static void draw_short_auto(struct text *t, const struct schedule_conf *c, struc
 	const char *const models[] = {"off", "builtin", c->ecn_model, c->ecn_model};
 	static const char *const rails[] = {"", "", ", ceiling: 20KB", ", floor: 4KB"};
 
-	add(t, ", ecn: {mode: auto, action: %s, step: %ums, model: %s%s}",
-	    pick(rng, 8) ? "on" : "advise", 5 + pick(rng, 2) * pick(rng, 6), PICK(rng, models),
-	    PICK(rng, rails));
+	text_add(t, ", ecn: {mode: auto, action: %s, step: %ums, model: %s%s}",
+		 pick(rng, 8) ? "on" : "advise", 5 + pick(rng, 2) * pick(rng, 6), PICK(rng, models),
+		 PICK(rng, rails));
 }
 
-static void draw_wred(struct text *t, const struct schedule_conf *c, struct rng *rng,
-		      bool lossless)
+static void draw_wred(struct text *t, const struct schedule_conf *c, struct rng *rng, bool lossless)
 {
 	unsigned kmin_kb = 2 + pick(rng, 30), kmax_kb = kmin_kb + pick(rng, 100);
 
@@ -115,15 +110,16 @@ static void draw_wred(struct text *t, const struct schedule_conf *c, struct rng 
 	if (pick(rng, 3) == 0)
 		return;
 	if (pick(rng, 4) == 0) {
-		add(t, ", ecn: {mode: auto, action: %s, step: %ums, model: %s%s}",
-		    pick(rng, 4) ? "on" : "advise", 5 + pick(rng, 200),
-		    pick(rng, 2) ? "off" : "builtin", pick(rng, 2) ? ", ceiling: 40KB" : "");
+		text_add(t, ", ecn: {mode: auto, action: %s, step: %ums, model: %s%s}",
+			 pick(rng, 4) ? "on" : "advise", 5 + pick(rng, 200),
+			 pick(rng, 2) ? "off" : "builtin", pick(rng, 2) ? ", ceiling: 40KB" : "");
 		return;
 	}
-	add(t, ", wred: {ecn: %s, kmin: %uKB, kmax: %uKB, pmax: %u%%, mark_at: %s, weight: %u%s}",
-	    pick(rng, 4) ? "on" : "off", kmin_kb, kmax_kb, pick(rng, 101),
-	    pick(rng, 2) ? "enqueue" : "dequeue", pick(rng, 5),
-	    lossless && !c->promise && pick(rng, 2) ? ", not_ect: drop" : "");
+	text_add(t,
+		 ", wred: {ecn: %s, kmin: %uKB, kmax: %uKB, pmax: %u%%, mark_at: %s, weight: %u%s}",
+		 pick(rng, 4) ? "on" : "off", kmin_kb, kmax_kb, pick(rng, 101),
+		 pick(rng, 2) ? "enqueue" : "dequeue", pick(rng, 5),
+		 lossless && !c->promise && pick(rng, 2) ? ", not_ect: drop" : "");
 }
 
 static void draw_schedule(struct text *t, struct rng *rng)
@@ -131,13 +127,13 @@ static void draw_schedule(struct text *t, struct rng *rng)
 	bool strict = pick(rng, 4) == 0;
 
 	if (strict)
-		add(t, ", schedule: strict");
+		text_add(t, ", schedule: strict");
 	else
-		add(t, ", schedule: {dwrr: %u}", 1 + pick(rng, pick(rng, 2) ? 10 : 200));
+		text_add(t, ", schedule: {dwrr: %u}", 1 + pick(rng, pick(rng, 2) ? 10 : 200));
 	if (pick(rng, 6) == 0)
-		add(t, ", max_rate: %uM", 200 + pick(rng, 2000));
+		text_add(t, ", max_rate: %uM", 200 + pick(rng, 2000));
 	if (!strict && pick(rng, 6) == 0)
-		add(t, ", min_rate: %uM", 1 + pick(rng, 100));
+		text_add(t, ", min_rate: %uM", 1 + pick(rng, 100));
 }
 
 // Classes 0, 1, 4, 6 and 7 are lossy in every profile.
@@ -150,12 +146,12 @@ static void draw_sized(struct text *t, bool lossless)
 	for (unsigned i = 0; t->elephants && i < 2; i++) {
 		if (pick(&t->luck, 3) == 0)
 			continue;
-		add(t, ", %s: {color: %s", sizes[i], PICK(&t->luck, colors));
+		text_add(t, ", %s: {color: %s", sizes[i], PICK(&t->luck, colors));
 		if (!lossless && pick(&t->luck, 2))
-			add(t, ", class: %u", PICK(&t->luck, lossy));
+			text_add(t, ", class: %u", PICK(&t->luck, lossy));
 		if (!lossless && pick(&t->luck, 3) == 0)
-			add(t, ", dscp: %u", pick(&t->luck, 64));
-		add(t, "}");
+			text_add(t, ", dscp: %u", pick(&t->luck, 64));
+		text_add(t, "}");
 	}
 }
 
@@ -166,9 +162,11 @@ static void draw_elephants(struct text *t)
 	static const char *const times[] = {"10us", "50us", "200us", "5ms"};
 
 	if (t->elephants)
-		add(t, " elephants: {rate: %s, bytes: %s, period: %s, age: %s, mice_packets: %u},",
-		    PICK(&t->luck, rates), PICK(&t->luck, bytes), PICK(&t->luck, times),
-		    PICK(&t->luck, times), pick(&t->luck, 20));
+		text_add(
+			t,
+			" elephants: {rate: %s, bytes: %s, period: %s, age: %s, mice_packets: %u},",
+			PICK(&t->luck, rates), PICK(&t->luck, bytes), PICK(&t->luck, times),
+			PICK(&t->luck, times), pick(&t->luck, 20));
 }
 
 // The trim queue is that of class 6 or 7, which do not trim.
@@ -177,9 +175,9 @@ static void draw_trim(struct text *t)
 	static const unsigned sizes[] = {64, 128, 128, 400, 1000};
 
 	if (t->trims)
-		add(t, " trim: {size: %u, dscp: 48, queue: %u, lengths: %s},",
-		    PICK(&t->cuts, sizes), 6 + pick(&t->cuts, 2),
-		    pick(&t->cuts, 2) ? "exact" : "keep");
+		text_add(t, " trim: {size: %u, dscp: 48, queue: %u, lengths: %s},",
+			 PICK(&t->cuts, sizes), 6 + pick(&t->cuts, 2),
+			 pick(&t->cuts, 2) ? "exact" : "keep");
 }
 
 static void draw_lossless(struct text *t, const struct schedule_conf *c, struct rng *rng,
@@ -193,14 +191,16 @@ static void draw_lossless(struct text *t, const struct schedule_conf *c, struct 
 	static const char *const offsets[] = {"", ", xon_offset: 0", ", xon_offset: 4KB",
 					      ", xon: 2KB, xon_offset: 100%"};
 
-	add(t, "      %u: {lossless: true, flood: %s, ingress: {min: %s, %s%s", cls,
-	    c->flood ? "on" : "off", PICK(rng, mins), PICK(rng, thresholds), PICK(rng, offsets));
+	text_add(t, "      %u: {lossless: true, flood: %s, ingress: {min: %s, %s%s", cls,
+		 c->flood ? "on" : "off", PICK(rng, mins), PICK(rng, thresholds),
+		 PICK(rng, offsets));
 	draw_headroom(t, c, rng);
-	add(t, "}");
-	draw_wred(t, c, rng, true);
+	text_add(t, "}");
+	if (!keys_of_class(t, cls))
+		draw_wred(t, c, rng, true);
 	draw_sized(t, true);
 	draw_schedule(t, rng);
-	add(t, "}\n");
+	text_add(t, "}\n");
 }
 
 static void draw_lossy(struct text *t, const struct schedule_conf *c, struct rng *rng, unsigned cls)
@@ -208,14 +208,33 @@ static void draw_lossy(struct text *t, const struct schedule_conf *c, struct rng
 	static const char *const queues[] = {"alpha: 1", "alpha: 1/8", "alpha: 1/64, min: 4KB",
 					     "static: 30KB"};
 
-	add(t, "      %u: {egress: {%s%s}", cls, PICK(rng, queues),
-	    t->trims && cls < 6 && pick(&t->cuts, 3) != 0 ? ", discard: trim" : "");
+	text_add(t, "      %u: {egress: {%s%s}", cls, PICK(rng, queues),
+		 t->trims && cls < 6 && pick(&t->cuts, 3) != 0 ? ", discard: trim" : "");
 	if (pick(rng, 4) == 0)
-		add(t, ", ingress: {static: %uKB}", 4 + pick(rng, 100));
-	draw_wred(t, c, rng, false);
+		text_add(t, ", ingress: {static: %uKB}", 4 + pick(rng, 100));
+	if (!keys_of_class(t, cls))
+		draw_wred(t, c, rng, false);
 	draw_sized(t, false);
 	draw_schedule(t, rng);
-	add(t, "}\n");
+	text_add(t, "}\n");
+}
+
+static unsigned mtu_of(const struct schedule_conf *c, unsigned port)
+{
+	return c->together && port == NET_ROUTED_PORT ? MTU + NET_TUNNEL_BYTES : MTU;
+}
+
+// Also the fewest quanta that `check` takes, and some more: the PAUSE is repeated before it runs
+// out, behind the longest frame.
+static unsigned draw_quanta(struct text *t, const struct schedule_conf *c, struct rng *rng)
+{
+	static const unsigned quanta[] = {65535, 4000, 300, 0};
+	unsigned n = PICK(rng, quanta), longest = mtu_of(c, NET_ROUTED_PORT) + HEADERS;
+
+	if (n != 0)
+		return n;
+	return pfc_least_quanta(pfc_bytes_before(longest, 0)) +
+	       (c->together && pick(&t->more, 2) ? pick(&t->more, 40) : 0);
 }
 
 // Class 0 keeps its defaults: it carries the copies, and the probes of the end.
@@ -234,20 +253,20 @@ static void draw_profile(struct text *t, const struct schedule_conf *c, struct r
 		"    class_to_pg: {2: 3, 3: 5, 5: 2}\n",
 	};
 	static const char *const queues[] = {"", "    class_to_queue: {3: 5, 5: 3}\n"};
-	static const uint8_t lossless_sets[] = {1 << 3, 1 << 3 | 1 << 5, 1 << 3 | 1 << 5,
-						1 << 5, 0, 1 << 2 | 1 << 3 | 1 << 5};
-	static const unsigned quanta[] = {65535, 4000, 300, 33}; // 33: the least
-	uint8_t lossless = PICK(rng, lossless_sets);
+	static const uint8_t lossless_sets[] = {
+		1 << 3, 1 << 3 | 1 << 5, 1 << 3 | 1 << 5, 1 << 5, 0, 1 << 2 | 1 << 3 | 1 << 5};
+	uint8_t lossless = c->same_classes ? 1 << 3 | 1 << 5 : PICK(rng, lossless_sets);
 
-	add(t, "  %s:\n%s", name, PICK(rng, maps));
+	text_add(t, "  %s:\n%s", name, c->same_classes ? "" : PICK(rng, maps));
 	if (c->moves_groups)
-		add(t, "%s%s", PICK(rng, groups), PICK(rng, queues));
-	add(t, "    pfc: {quanta: %u%s%s}\n", PICK(rng, quanta),
-	    !c->promise && pick(rng, 4) == 0 ? ", rx: off" : "",
-	    !c->promise && pick(rng, 4) == 0 ? ", tx: off" : "");
+		text_add(t, "%s%s", PICK(rng, groups), PICK(rng, queues));
+	text_add(t, "    pfc: {quanta: %u%s%s}\n", draw_quanta(t, c, rng),
+		 !c->promise && pick(rng, 4) == 0 ? ", rx: off" : "",
+		 !c->promise && pick(rng, 4) == 0 ? ", tx: off" : "");
+	keys_of_profile(t, lossless);
 	if (pick(rng, 4) == 0)
-		add(t, "    remark: {dscp: {1: 9, 6: 50}, pcp: class}\n");
-	add(t, "    dscp_to_color: {8-11: yellow, 16-19: red}\n    classes:\n");
+		text_add(t, "    remark: {dscp: {1: 9, 6: 50}, pcp: class}\n");
+	text_add(t, "    dscp_to_color: {8-11: yellow, 16-19: red}\n    classes:\n");
 	for (unsigned cls = 1; cls < 8; cls++) {
 		if (lossless >> cls & 1)
 			draw_lossless(t, c, rng, cls);
@@ -265,14 +284,15 @@ static void draw_ports(struct text *t, const struct schedule_conf *c, struct rng
 		unsigned speed = c->speed_mbps[p] / (first ? 1 : PICK(rng, slower));
 
 		t->full_speed &= speed == c->speed_mbps[p];
-		add(t,
-		    "  - {name: p%u, device: \"wire:w%u\", speed: %uM, mtu: 1500, cable: %um, "
-		    "profile: %s, rx_guard: %s",
-		    p + 1, p + 1, speed, (unsigned)(c->delay_ns / 5 + 1),
-		    !c->promise && pick(rng, 4) == 0 ? "y" : "x", PICK(rng, guards));
+		text_add(t,
+			 "  - {name: p%u, device: \"wire:w%u\", speed: %uM, mtu: %u, cable: %um, "
+			 "profile: %s, rx_guard: %s",
+			 p + 1, p + 1, speed, mtu_of(c, p), (unsigned)(c->delay_ns / 5 + 1),
+			 !c->promise && pick(rng, 4) == 0 ? "y" : "x", PICK(rng, guards));
 		if (c->routed)
-			add(t, ", ip: [\"10.0.%u.1/24\", \"fd00:%u::1/64\"]", p + 1, p + 1);
-		add(t, "}\n");
+			text_add(t, ", ip: [\"10.0.%u.1/24\", \"fd00:%u::1/64\"]", p + 1, p + 1);
+		keys_of_port(t, p);
+		text_add(t, "}\n");
 	}
 }
 
@@ -281,15 +301,15 @@ static void add_stations(struct text *t, const struct schedule_conf *c)
 {
 	if (c->learned && !c->routed)
 		return;
-	add(t, c->routed ? "neighbours:\n" : "fdb:\n");
+	text_add(t, c->routed ? "neighbours:\n" : "fdb:\n");
 	for (unsigned p = 1; p <= SCHEDULE_PORTS; p++) {
 		if (!c->routed)
-			add(t, "  - {mac: \"02:00:00:00:00:%02x\", port: p%u}\n", p, p);
+			text_add(t, "  - {mac: \"02:00:00:00:00:%02x\", port: p%u}\n", p, p);
 		else
-			add(t,
-			    "  - {ip: 10.0.%u.2, mac: \"02:00:00:00:00:%02x\"}\n"
-			    "  - {ip: \"fd00:%u::2\", mac: \"02:00:00:00:00:%02x\"}\n",
-			    p, p, p, p);
+			text_add(t,
+				 "  - {ip: 10.0.%u.2, mac: \"02:00:00:00:00:%02x\"}\n"
+				 "  - {ip: \"fd00:%u::2\", mac: \"02:00:00:00:00:%02x\"}\n",
+				 p, p, p, p);
 	}
 }
 
@@ -304,18 +324,21 @@ const char *schedule_policy(const struct schedule_conf *c, struct rng *rng, bool
 	t.cuts = *rng;
 	t.trims = pick(&t.cuts, 2);
 	t.elephants = c->elephants && pick(&t.luck, 4) != 0;
-	add(&t, "switch: {name: lab, workers: %u, mac_age: 3600s, mac_move_limit: 0,%s",
-	    c->n_workers, c->flows ? " flows: {max: 64, age: 5ms}," : "");
+	keys_draw(&t, c, rng);
+	text_add(&t, "switch: {name: lab, workers: %u, mac_age: 3600s, mac_move_limit: 0,%s",
+		 c->n_workers, c->flows ? " flows: {max: 64, age: 5ms}," : "");
 	if (pick(&windows, 2))
-		add(&t, " microbursts: {window: %s},", pick(&windows, 2) ? "1ms" : "100us");
+		text_add(&t, " microbursts: {window: %s},", pick(&windows, 2) ? "1ms" : "100us");
 	draw_elephants(&t);
 	draw_trim(&t);
-	add(&t, "\n  buffer: {size: %uKB, cell: %uB%s}}\n", c->buffer_kb, c->cell_bytes,
-	    !c->promise && pick(rng, 3) == 0 ? ", oversubscription: 3" : "");
-	add(&t, "ports:\n");
+	text_add(&t, "\n  buffer: {size: %uKB, cell: %uB%s}}\n", c->buffer_kb, c->cell_bytes,
+		 !c->promise && pick(rng, 3) == 0 ? ", oversubscription: 3" : "");
+	text_add(&t, "ports:\n");
 	draw_ports(&t, c, rng, first);
-	add_stations(&t, c);
-	add(&t, "profiles:\n");
+	if (!keys_have_vlans(&t))
+		add_stations(&t, c);
+	keys_of_policy(&t, c);
+	text_add(&t, "profiles:\n");
 	draw_profile(&t, c, rng, "x");
 	draw_profile(&t, c, rng, "y");
 	return t.at;

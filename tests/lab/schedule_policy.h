@@ -35,6 +35,10 @@ struct schedule_conf {
 	bool elephants; // of flows: some policies look for elephants
 	// Not NULL: most queues have auto ECN with short windows, and some of them this model.
 	const char *ecn_model;
+	// Policies also draw VLANs that route or go through tunnels, and what else is in
+	// feature_pairs.h (schedule_keys.c).
+	bool together;
+	bool same_classes; // all policies have the same classes, groups and queues
 	bool routed; // ports with the addresses 10.0.(port + 1).1/24, fd00:(port + 1)::1/64
 	unsigned n_workers;
 	uint64_t delay_ns; // of every wire

@@ -40,7 +40,8 @@ static int run_group(struct schedule_program *p)
 		{p->claim, all_schedules, NULL, say_how_to_replay, p},
 	};
 
-	return cmocka_run_group_tests_name(p->name, tests, bench_eal, NULL);
+	return cmocka_run_group_tests_name(p->name, tests, p->setup != NULL ? p->setup : bench_eal,
+					   NULL);
 }
 
 // In a process of its own, silently: a failed schedule leaves its switch behind.

@@ -11,6 +11,7 @@
 struct schedule_program {
 	const char *name; // as it is called
 	const char *claim; // what its schedules show
+	int (*setup)(void **state); // cmocka's, of all schedules; NULL: bench_eal
 	void (*run)(struct schedule_program *p, uint64_t seed); // one schedule; fails by assertions
 	void (*finish)(struct schedule_program *p); // after the last one
 	uint64_t from, to; // seeds

@@ -313,32 +313,13 @@ static void check_class(struct storm_schedule *x, unsigned port, unsigned cls)
 	c->stormed = stormed;
 }
 
-// A port that an escalation took down, or that came up again, is a link that did: its host forgets
-// the pauses that it received, and what is on the wire is lost. A PAUSE would else arrive after the
-// port came up, and nobody would end it.
-static void follow_link(struct storm_schedule *x, unsigned port)
-{
-	struct bench_host *h = &x->s.b->host[port];
-	bool up = switch_link_up(x->s.b->sw, port);
-
-	if (up == x->was_up[port])
-		return;
-	x->was_up[port] = up;
-	x->disturbed_ns = x->s.b->clock.now_ns;
-	memset(h->pause_until_ns, 0, sizeof(h->pause_until_ns));
-	if (!up && wire_ops.link_up(h->end)) {
-		wire_set_up(h->wire, false);
-		wire_set_up(h->wire, true);
-	}
-	actor_poke(&h->actor);
-}
-
 void storm_after_step(struct bench *b)
 {
 	struct storm_schedule *x = b->after_step_arg;
 
 	for (unsigned port = 0; port < SCHEDULE_PORTS; port++)
-		follow_link(x, port);
+		if (schedule_follow_link(&x->s, port))
+			x->disturbed_ns = b->clock.now_ns;
 	schedule_after_step(b);
 	for (unsigned port = 0; port < SCHEDULE_PORTS; port++)
 		for (unsigned cls = 0; cls < N_CLASSES; cls++)

@@ -61,7 +61,6 @@ struct storm_schedule {
 	struct pfc_warning_params warning;
 	struct storm_maker maker[SCHEDULE_PORTS];
 	struct storm_class at[SCHEDULE_PORTS][N_CLASSES];
-	bool was_up[SCHEDULE_PORTS];
 	uint64_t disturbed_ns; // when somebody last changed what begins and ends storms
 	uint64_t lost_events; // the model is blind from there on
 	uint64_t storm_records, over_records;

@@ -363,7 +363,7 @@ static void open_schedule(struct storm_schedule *x, uint64_t seed)
 	const struct bench_opts o = {.seed = seed, .adjust = storm_adjust, .adjust_arg = x};
 
 	for (unsigned port = 0; port < SCHEDULE_PORTS; port++)
-		x->was_up[port] = true;
+		x->s.was_up[port] = true;
 	schedule_open(&x->s, &o);
 	x->s.b->after_step = storm_after_step;
 	for (unsigned port = 0; port < SCHEDULE_PORTS; port++) {
