@@ -18,7 +18,7 @@
 #include "tests/lab/schedule_policy.h"
 #include "tests/lab/bench.h"
 
-enum { MOST = 64, EVENTS_OUT = 256, N = SCHEDULE_PORTS };
+enum { MOST = 64, EVENTS_OUT = 256, N = SCHEDULE_PORTS, BURST_NS = 100000 };
 
 struct end {
 	struct rte_mbuf *waiting[MOST];
@@ -444,12 +444,14 @@ static void happen(struct run_of_seed *r)
 static void open_switch(struct run_of_seed *r, uint64_t seed)
 {
 	struct switch_port ports[N];
+	uint32_t burst_ns = pick(r, 2) * BURST_NS;
 
 	for (unsigned p = 0; p < N; p++) {
 		r->end[p] = (struct end){.run = r, .room = 20000};
 		r->facts[p] = (struct port_facts){
 			.mac = {2, 0, 0, 0, 1, (uint8_t)p}, .max_frame = 9216,
 			.rx_ring = r->conf.rx_ring, .rx_depth_readable = true,
+			.shaper_burst_ns = burst_ns,
 			.pfc_rx = true, .pfc_tx = true};
 		ports[p] = (struct switch_port){
 			.ops = &end_ops, .drv = &r->end[p], .facts = r->facts[p]};
@@ -491,7 +493,8 @@ static void run_seed(uint64_t seed, unsigned n_events, bool trace)
 	schedule_conf_draw(&r->conf, &r->rng);
 	r->conf.n_workers = 1 + pick(r, 2);
 	r->conf.moves_groups = pick(r, 2);
-	r->conf.flows = r->conf.elephants = pick(r, 2);
+	r->conf.together = pick(r, 2);
+	r->conf.flows = r->conf.elephants = r->conf.together || pick(r, 2);
 	open_switch(r, seed);
 	for (r->event = 0; r->event < n_events; r->event++)
 		happen(r);
