@@ -63,7 +63,8 @@ class Build:
         # What runs in one thread cannot race, so only the suite with threads is built.
         "tsan": ("build-tsan", {}, ["-Db_sanitize=thread", "-Db_lundef=false",
                                     "-Doptimization=1", "-Dc_args=-g1"],
-                 ["tests/threads/threads", "tests/threads/notes", "tests/threads/race"]),
+                 ["tests/threads/threads", "tests/threads/threads_together", "tests/threads/notes",
+                  "tests/threads/race"]),
     }
 
     def __init__(self, kind, werror):

@@ -47,6 +47,20 @@ static void check_order(struct peers *p, unsigned port, const struct rte_mbuf *m
 	p->last[port][from][dscp] = seq;
 }
 
+// A frame that was made after the last change of the zones.
+static void check_zones(struct peers *p, const struct rte_mbuf *m)
+{
+	const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *), *inner;
+	uint16_t at = atomic_load_explicit(&p->zones_at, memory_order_acquire), stamp;
+	struct net_ends e;
+
+	if (!net_stamp(frame, m->data_len, &stamp, &inner) || stamp != at)
+		return;
+	e = net_ends(inner, m->data_len - (unsigned)(inner - frame));
+	if (net_are_apart(&p->zones[at], &e))
+		ctr_inc(&p->not_apart);
+}
+
 static void take(struct peers *p, unsigned port)
 {
 	struct rte_mbuf *pkts[TAKEN_AT_ONCE];
@@ -60,6 +74,8 @@ static void take(struct peers *p, unsigned port)
 			ctr_inc(&p->pfc);
 			if (mac_ctrl_parse(d, pkts[i]->pkt_len, &t) == MAC_CTRL_PFC)
 				obey(p, port, &t);
+		} else if (p->zones != NULL) {
+			check_zones(p, pkts[i]);
 		} else {
 			check_order(p, port, pkts[i]);
 		}
@@ -152,6 +168,32 @@ uint64_t peers_check_flows(struct weir_switch *sw, uint64_t now_ns, bool at_rest
 	return t.made;
 }
 
+static bool may_not_send(const struct peers *p, unsigned port, uint8_t dscp)
+{
+	return !atomic_load_explicit(&p->deaf, memory_order_relaxed) &&
+	       (p->paused[port] >> (dscp / 8) & 1);
+}
+
+static void send_of_net(struct peers *p, unsigned port)
+{
+	unsigned view = atomic_load_explicit(&p->view, memory_order_relaxed);
+	const struct net_view v = {
+		.vlans = view & PEERS_SEE_VLANS, .routes = view & PEERS_SEE_ROUTES,
+		.tunnels = view & PEERS_SEE_TUNNELS, .honest = true,
+		.stamp = atomic_load_explicit(&p->zones_at, memory_order_acquire)};
+	struct net_frame f;
+	struct rte_mbuf *m;
+
+	net_frame_draw(&p->rng, &v, port, &f);
+	if (may_not_send(p, port, f.dscp))
+		return;
+	m = rte_pktmbuf_alloc(p->pool);
+	if (m == NULL)
+		return;
+	memcpy(rte_pktmbuf_append(m, f.len), f.bytes, f.len);
+	hand_over(p, port, m);
+}
+
 static void send_data(struct peers *p, unsigned port)
 {
 	static const uint8_t dscps[] = {0, 8, 24, 24, 40, 26};
@@ -167,8 +209,7 @@ static void send_data(struct peers *p, unsigned port)
 	uint8_t *d;
 
 	f.broadcast = f.dscp == 0 && pick(p, 16) == 0;
-	if (!atomic_load_explicit(&p->deaf, memory_order_relaxed) &&
-	    (p->paused[port] >> (f.dscp / 8) & 1))
+	if (may_not_send(p, port, f.dscp))
 		return;
 	m = rte_pktmbuf_alloc(p->pool);
 	if (m == NULL)
@@ -184,6 +225,14 @@ static void send_data(struct peers *p, unsigned port)
 	hand_over(p, port, m);
 }
 
+static void send_next(struct peers *p, unsigned port)
+{
+	if (p->zones != NULL)
+		send_of_net(p, port);
+	else
+		send_data(p, port);
+}
+
 static void *run(void *arg)
 {
 	struct peers *p = arg;
@@ -196,7 +245,7 @@ static void *run(void *arg)
 			take(p, port);
 			see_link(p, port);
 			for (unsigned i = 0; i < FRAMES_A_TURN && !silent; i++)
-				send_data(p, port);
+				send_next(p, port);
 			if (!silent && (storming >> port & 1))
 				send_pause(p, port, UINT16_MAX);
 			else if (!silent && pick(p, 200) == 0)
@@ -210,7 +259,6 @@ static void *run(void *arg)
 
 int peers_start(struct peers *p)
 {
-	rng_init(&p->rng, 1);
 	return pthread_create(&p->thread, NULL, run, p);
 }
 

@@ -12,9 +12,10 @@
 #include <stdint.h>
 
 #include "dataplane/rng.h"
+#include "tests/lab/schedule_net.h"
 #include "tests/threads/ring_port.h"
 
-enum { PEERS_PORTS = 5 };
+enum { PEERS_PORTS = 5, PEERS_SEE_VLANS = 1, PEERS_SEE_ROUTES = 2, PEERS_SEE_TUNNELS = 4 };
 
 struct peers {
 	struct ring_port *ports; // PEERS_PORTS
@@ -22,12 +23,17 @@ struct peers {
 	_Atomic bool stop, silent, deaf; // deaf: PFC is not obeyed
 	_Atomic uint32_t link_epoch[PEERS_PORTS]; // grows when a link went down: forget pauses
 	_Atomic uint8_t storming; // bitmap of ports that pause class 3 in every turn
+	// Not NULL: the frames are those of schedule_net.h. Of an array of zones each is written
+	// before `zones_at` names it, and not again.
+	const struct net_zones *zones;
+	_Atomic uint16_t zones_at;
+	_Atomic uint8_t view; // bitmap of PEERS_SEE_
 
 	pthread_t thread;
-	struct rng rng;
+	struct rng rng; // the caller's until it starts
 	_Atomic uint32_t link_seen[PEERS_PORTS];
 	_Atomic bool is_silent;
-	ctr_t sent, received, pfc, out_of_order;
+	ctr_t sent, received, pfc, out_of_order, not_apart; // frames that zones should have stopped
 	uint8_t paused[PEERS_PORTS]; // classes
 	uint32_t seq;
 	uint32_t last[PEERS_PORTS][PEERS_PORTS][64]; // by port of arrival, sender, DSCP
