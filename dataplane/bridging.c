@@ -414,12 +414,12 @@ bool bridging_from_tunnel(struct worker *w, struct port *p, struct burst *b, str
 
 	if (!learn(w, p, fdb_key_in_frame(eth + ETH_ALEN_, vid), peer))
 		return refuse(w, p, f, DROP_STICKY);
-	if (!fate_left_tunnel(w, p, f, pkt))
-		return false;
 	if (!pkt->group_dst)
 		port = fdb_lookup(&w->sw->fdb, w->fdb_cache, fdb_key_in_frame(eth, vid));
+	f->out_port = port;
+	if (!fate_left_tunnel(w, p, f, pkt, peer))
+		return false;
 	if (port >= POLICY_MAX_PORTS || !bridge_member(w->pol, port, vid))
 		return forward_unknown(w, p, b, f, pkt, vid, false, port);
-	f->out_port = port;
 	return make_ready(w, p, f, vid, false, pkt);
 }

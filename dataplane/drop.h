@@ -20,6 +20,10 @@
 	  "follows the tag")                                                                       \
 	X(TAGGED_CONTROL, "tagged-mac-control", false,                                             \
 	  "MAC control frame (PFC, PAUSE) with a VLAN tag")                                        \
+	X(LINK_PROTOCOL, "link-protocol", false,                                                   \
+	  "LLDP or a slow protocol (LACP) to a single station, or, with inof, EtherType 0x88A7 "   \
+	  "to another address than 01-80-C2-00-00-0D: the station would take the frame for one "   \
+	  "of its switch")                                                                         \
 	X(ZONE, "zone", false,                                                                     \
 	  "hard zoning: from an iNOF host to another that shares no zone with it: put both into "  \
 	  "one zone with `weirctl inof zone add ZONE HOST ...`; or from initiator to initiator "   \
@@ -61,7 +65,7 @@
 	  "VXLAN frame from an address that is no peer of its VNI")                                \
 	X(VXLAN_INNER, "vxlan-inner", false,                                                       \
 	  "the frame in the tunnel is shorter than an Ethernet header, has an 802.1Q tag, is "     \
-	  "MAC control, or goes to a link-local group")                                            \
+	  "MAC control, a link-protocol frame, or goes to a link-local group")                     \
 	X(VXLAN_ECN, "vxlan-ecn", true,                                                            \
 	  "CE in the outer header of a VXLAN frame whose inner header is Not-ECT (RFC 6040)")      \
 	X(STORM_CONTROL, "storm-control", false,                                                   \

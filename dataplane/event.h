@@ -135,6 +135,10 @@
 	X(INOF_REFUSED, "inof-refused",                                                            \
 	  "the switch refused the registration of an NVMe-oF host: `weirctl show inof hosts` has " \
 	  "the host that holds the address (at most one in ten seconds and port)")                 \
+	X(INOF_ELSEWHERE, "inof-elsewhere",                                                        \
+	  "frames from or to a host of another port than the one at which an NVMe-oF host "        \
+	  "registered the address: hard zoning does not judge them; pin the address with "         \
+	  "inof.hosts (at most one a second and port)")                                            \
 	X(INOF_SILENT, "inof-silent",                                                              \
 	  "an NVMe-oF host answers no notice: `weirctl show inof log` has the notices; look "      \
 	  "whether its agent runs")                                                                \

@@ -50,13 +50,15 @@ static bool ends_here(struct worker *w, const struct port *p, const struct frame
 }
 
 // MAC control wherever it is addressed, and link-local groups, end here. MAC control behind a tag
-// would be PFC for the neighbour of a port that takes the tag off.
+// would be PFC for the neighbour of a port that takes the tag off. Protocols of the link end here
+// where they are addressed beyond it.
 static bool control_frame(struct worker *w, struct port *p, struct frame *f,
 			  const struct pkt_info *pkt, struct burst *b)
 {
 	struct rte_mbuf *m = f->m;
 
-	if (pkt->reserved_dst == DST_ORDINARY && pkt->kind != PKT_MAC_CONTROL)
+	static_assert(PKT_MAC_CONTROL > PKT_IPV6, "the kinds from here on are of the link");
+	if (pkt->reserved_dst == DST_ORDINARY && pkt->kind < PKT_MAC_CONTROL)
 		return false;
 	if (pkt->kind == PKT_MAC_CONTROL) {
 		if (pkt->n_tags != 0) {
@@ -67,7 +69,11 @@ static bool control_frame(struct worker *w, struct port *p, struct frame *f,
 		fate_consumed(p, m);
 		return true;
 	}
-	if (!ends_here(w, p, f, pkt))
+	if (bridge_strays(w->pol, pkt)) {
+		refuse(w, p, f, b, DROP_LINK_PROTOCOL);
+		return true;
+	}
+	if (pkt->reserved_dst == DST_ORDINARY || !ends_here(w, p, f, pkt))
 		return false;
 	b->packets++;
 	b->bytes += m->pkt_len;

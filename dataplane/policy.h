@@ -262,6 +262,7 @@ struct policy {
 	struct microburst_params microbursts;
 	struct pair_params pairing;
 	bool loop_detect; // some port sends probes
+	bool inof; // at some port hosts of NVMe over Fabrics register
 	bool control_sends; // it does, or a port punts
 	uint32_t n_pairs;
 	struct known_pair *pairs; // by hand

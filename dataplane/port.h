@@ -150,6 +150,7 @@ struct __rte_cache_aligned port {
 	// Flows and notifications.
 	struct port_flow_counters flows;
 	struct cnp_bucket cnps; // that leave by this port
+	uint64_t zone_said_ns; // when the last event of a host at another port was made
 };
 static_assert(offsetof(struct port, pfc_tx.paused) % PORT_LINE == 0 &&
 		      offsetof(struct port, pfc_rx) ==

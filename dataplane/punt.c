@@ -111,9 +111,9 @@ void punt_link_local(struct worker *w, struct port *p, const struct frame *f,
 {
 	if (pkt->kind == PKT_LLDP && punts(p, PUNT_LLDP))
 		punt_copy(w, p, f, pkt, PUNT_LLDP, p->no);
-	else if (pkt->ether_type == ETYPE_SLOW && punts(p, PUNT_LACP))
+	else if (pkt->kind == PKT_SLOW && punts(p, PUNT_LACP))
 		punt_copy(w, p, f, pkt, PUNT_LACP, p->no);
-	else if (pkt->ether_type == ETYPE_INOF && punts(p, PUNT_INOF))
+	else if (pkt->kind == PKT_INOF && punts(p, PUNT_INOF))
 		punt_copy(w, p, f, pkt, PUNT_INOF, p->no);
 }
 

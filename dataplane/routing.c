@@ -410,16 +410,7 @@ static uint64_t pick(struct router *r, const struct frame *f, const struct pkt_i
 
 static uint64_t find(const struct router *r, const uint8_t *l3, uint8_t kind, struct ip_key dst)
 {
-	uint32_t group = group_of(r, l3, kind);
-	uint64_t adj;
-
-	if (group == 0)
-		return adj_of(ADJ_NO_ROUTE, 0, NULL);
-	if (r->table->groups[group - 1].n > 1)
-		return adj_many(group - 1);
-	adj = route_adj(r->table, r->table->groups[group - 1].first);
-	return adj_state(adj) == ADJ_LINK ? neighbours_lookup(r->l3->neighbours, adj_port(adj), dst)
-					  : adj;
+	return route_resolve(r->table, r->l3->neighbours, group_of(r, l3, kind), dst);
 }
 
 static inline uint64_t adjacency(struct router *r, const uint8_t *l3, uint8_t kind,

@@ -14,3 +14,8 @@ struct weir_switch;
 // from ZONES_MAX on, -ENOMEM. The stations may go afterwards.
 __attribute__((warn_unused_result)) int switch_set_zones(struct weir_switch *sw,
 							 const struct zone_station *s, uint32_t n);
+
+// Whether the tables of the switch have a station elsewhere than at the port: its MAC address in
+// the untagged VLAN of the port, or its IP address as a neighbour's or as one of the switch itself.
+bool switch_station_elsewhere(struct weir_switch *sw, unsigned port, const uint8_t mac[6],
+			      struct ip_key ip);

@@ -175,10 +175,11 @@ static enum drop_reason find_tunnel(const struct vtep *v, const struct frame *f,
 }
 
 // RFC 7348 6.1: a frame with a tag is not for this VLAN. Frames of a link end at their link.
-static bool may_leave_tunnel(const uint8_t *eth, const struct pkt_info *inner)
+static bool may_leave_tunnel(const struct policy *pol, const uint8_t *eth,
+			     const struct pkt_info *inner)
 {
 	return inner->kind != PKT_MAC_CONTROL && inner->reserved_dst != DST_LINK_LOCAL &&
-	       be16_get(eth + 2 * ETH_ALEN_) != ETYPE_VLAN;
+	       !bridge_strays(pol, inner) && be16_get(eth + 2 * ETH_ALEN_) != ETYPE_VLAN;
 }
 
 // False: the frame must be dropped.
@@ -231,7 +232,7 @@ bool vxlan_decapsulate(struct worker *w, struct port *p, struct burst *b, struct
 		return refuse(w, p, f, why);
 	take_headers_off(f, &in);
 	eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
-	if (!parse(eth, f->len, &inner) || !may_leave_tunnel(eth, &inner))
+	if (!parse(eth, f->len, &inner) || !may_leave_tunnel(w->pol, eth, &inner))
 		return refuse(w, p, f, DROP_VXLAN_INNER);
 	if (!fdb_key_is_station(fdb_key_in_frame(eth + ETH_ALEN_, 0)))
 		return refuse(w, p, f, DROP_BAD_SOURCE);

@@ -3,7 +3,10 @@
 
 #include "dataplane/bridging.h"
 #include "dataplane/fate.h"
+#include "dataplane/forward/bridge.h"
+#include "dataplane/forward/route.h"
 #include "dataplane/ingress.h"
+#include "dataplane/units.h"
 
 static bool is_forbidden(const struct zone_table *t, const struct frame *f)
 {
@@ -33,12 +36,87 @@ static bool is_exempt(const struct frame *f, const struct pkt_info *pkt)
 	return zone_is_exempt(rte_pktmbuf_mtod(f->m, const uint8_t *), f->m->data_len, pkt);
 }
 
+// ---- the way of a frame that zones forbid
+
+// Where the address is, or was until its link went down.
+static uint8_t place_of(const struct worker *w, uint64_t key)
+{
+	uint8_t at = fdb_lookup(&w->sw->fdb, w->fdb_cache, key);
+
+	return at == FDB_NO_PORT ? fdb_stale_port(&w->sw->fdb, key) : at;
+}
+
+// The port of the next hop. FDB_NO_PORT: there is none, or it is one of several.
+static uint8_t routed_to(const struct worker *w, const struct frame *f)
+{
+	const uint8_t *l3 = rte_pktmbuf_mtod(f->m, const uint8_t *) + f->l3_off;
+	const struct route_table *t = w->pol->table;
+	uint64_t adj;
+
+	if (f->kind == PKT_OTHER || t == NULL)
+		return FDB_NO_PORT;
+	adj = f->kind == PKT_IPV4
+		      ? route_resolve(t, w->l3->neighbours, route_lookup_v4(t, be32_get(l3 + 16)),
+				      ip_key_v4(be32_get(l3 + 16)))
+		      : route_resolve(t, w->l3->neighbours, route_lookup_v6(t, l3 + 24),
+				      ip_key_v6(l3 + 24));
+	if (adj_state(adj) == ADJ_KNOWN)
+		return adj_port(adj);
+	if (adj_state(adj) != ADJ_VLAN)
+		return FDB_NO_PORT;
+	return place_of(w, (adj & ~0xffffull) | w->pol->svis[adj_port(adj) - IFACE_SVI].vid);
+}
+
+static uint8_t leads_to(const struct worker *w, const struct port *p, const struct frame *f,
+			const struct pkt_info *pkt)
+{
+	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
+	uint8_t at = FDB_ROUTER;
+	bool tagged;
+	int vid;
+
+	if (!p->pol->routed) {
+		vid = bridge_ingress_vid(w->pol, p->no, eth, pkt, &tagged);
+		at = vid < 0 ? FDB_NO_PORT : place_of(w, fdb_key_in_frame(eth, (uint16_t)vid));
+	}
+	return at == FDB_ROUTER ? routed_to(w, f) : at;
+}
+
+// The frame goes on, because a host is not where it registered.
+static void say_stray(struct worker *w, struct port *p, const struct frame *f,
+		      struct zone_way way, const struct zone_stray *stray)
+{
+	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
+	uint8_t port = stray->is_source ? way.in : way.out;
+	uint64_t key = fdb_key(stray->is_source ? eth + ETH_ALEN_ : eth, 0);
+
+	if (stray->at == 0 || port >= POLICY_MAX_PORTS ||
+	    (p->zone_said_ns != 0 && w->now_ns - p->zone_said_ns < SECOND_NS))
+		return;
+	p->zone_said_ns = w->now_ns;
+	worker_event(w, EVENT_INOF_ELSEWHERE, port, CLASS_NONE,
+		     event_mac_a(0, (uint8_t)(stray->at - 1)), event_mac_b(key >> 16, 0));
+}
+
+static bool is_forbidden_on(struct worker *w, struct port *p, const struct frame *f,
+			    struct zone_way way)
+{
+	struct zone_stray stray;
+
+	if (zone_forbids_on(w->zones, rte_pktmbuf_mtod(f->m, const uint8_t *), f->kind, f->l3_off,
+			    way, &stray))
+		return true;
+	say_stray(w, p, f, way, &stray);
+	return false;
+}
+
 // False: the frame goes on after all.
 static bool ends(struct worker *w, struct port *p, struct frame *f, const struct pkt_info *pkt)
 {
 	enum drop_reason why = N_DROP_REASONS;
 
-	if (is_exempt(f, pkt))
+	if (is_exempt(f, pkt) ||
+	    !is_forbidden_on(w, p, f, (struct zone_way){p->no, leads_to(w, p, f, pkt)}))
 		return false;
 	if (!p->pol->routed)
 		why = bridging_learn(w, p, f, pkt);
@@ -84,9 +162,11 @@ void zones_burst(struct worker *w, struct burst *b)
 		take_out(w, b, forbidden);
 }
 
-bool zones_pass(struct worker *w, struct port *p, struct frame *f, const struct pkt_info *pkt)
+bool zones_pass(struct worker *w, struct port *p, struct frame *f, const struct pkt_info *pkt,
+		uint8_t peer)
 {
-	if (!is_forbidden(w->zones, f) || is_exempt(f, pkt))
+	if (!is_forbidden(w->zones, f) || is_exempt(f, pkt) ||
+	    !is_forbidden_on(w, p, f, (struct zone_way){peer, f->out_port}))
 		return true;
 	fate_dropped(w, p, f, DROP_ZONE);
 	return false;

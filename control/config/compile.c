@@ -230,6 +230,7 @@ static void compile_port(struct compiler *k, unsigned i)
 	};
 	out->punts |= out->lldp.on ? 1 << PUNT_LLDP : 0;
 	out->punts |= cfg_inof(k->c, item) ? 1 << PUNT_INOF : 0;
+	k->p->inof |= cfg_inof(k->c, item);
 	if (f != NULL)
 		check_facts(k, i, f);
 }

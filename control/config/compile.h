@@ -55,7 +55,7 @@ void svis_resolve(struct config *c, struct diag_sink *s); // before routes_resol
 void routes_resolve(struct config *c, struct diag_sink *s); // routes, neighbours and ECMP
 void guards_resolve(struct config *c, struct diag_sink *s); // groups and their rules
 void vxlan_resolve(struct config *c, struct diag_sink *s); // after routes; VNIs and peers
-void inof_resolve(struct config *c, struct diag_sink *s); // zones
+void inof_resolve(struct config *c, struct diag_sink *s); // zones and pins
 // Checks a static address behind a peer. place: of the peer in the address table.
 void vxlan_fdb_makes_sense(const struct config *c, const struct cfg_fdb *f, int place,
 			   struct diag_sink *s);

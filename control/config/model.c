@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "control/config/rows.h"
-#include "control/inof/zone.h"
+#include "control/inof/registry.h"
 #include "control/model_time.h"
 #include "dataplane/roce/ipcc.h"
 
@@ -617,6 +617,15 @@ static const struct cfg_row inof_zone_rows[] = {
 };
 static SCHEMA(inof_zone_schema, inof_zone_rows, cfg_inof_zone);
 
+static const struct cfg_row inof_host_rows[] = {
+	{FIELD(CFG_WORDS, cfg_inof_host, ports), .max = NAME_LEN, .required = true,
+	 .expected = "ports: [p1]",
+	 .help = "the ports at which the address may register; `peer`: at other switches. "
+		 "`10.0.0.1: p1` is short for `10.0.0.1: {ports: p1}`"},
+};
+static const struct cfg_schema inof_host_schema = {
+	inof_host_rows, N(inof_host_rows), sizeof(struct cfg_inof_host), .bare = inof_host_rows};
+
 static const struct cfg_row inof_rows[] = {
 	{FIELD(CFG_SWITCH, cfg_inof, default_zone), .dflt = 1,
 	 .help = "on: the hosts that are in no zone form a zone, so that hosts find each other "
@@ -628,6 +637,10 @@ static const struct cfg_row inof_rows[] = {
 	{FIELD(CFG_SWITCH, cfg_inof, unique_nqn),
 	 .help = "on: an NQN belongs to the port that registers it first; a registration of this "
 		 "NQN at another port is refused. A subsystem with several ports needs `off`"},
+	{"hosts", CFG_TABLE, .sub = &inof_host_schema, AT(cfg_inof, hosts), .max = INOF_PINS,
+	 .dflt_text = "none",
+	 .help = "addresses that register at these places alone, such as {10.0.0.1: p1}; any "
+		 "other address belongs to the port that registers it first"},
 	{"zones", CFG_TABLE, .sub = &inof_zone_schema, AT(cfg_inof, zones), .max = INOF_ZONES,
 	 .dflt_text = "none", .help = "zones by name; hosts find those of their zones alone"},
 };

@@ -301,11 +301,16 @@ struct cfg_inof_zone {
 	struct cfg_words members;
 };
 
+struct cfg_inof_host {
+	struct cfg_map map;
+	struct cfg_words ports;
+};
+
 struct cfg_inof {
 	struct cfg_map map;
 	struct cfg_val on; // a scalar in place of the map
 	struct cfg_val default_zone, hard_zoning, unique_nqn;
-	struct cfg_list zones;
+	struct cfg_list zones, hosts;
 };
 
 struct cfg_pair {
@@ -396,6 +401,8 @@ struct config {
 	struct vtep *vtep; // NULL: no tunnels
 	struct inof_zone *inof_zones;
 	unsigned n_inof_zones;
+	struct inof_pin *inof_pins;
+	unsigned n_inof_pins;
 };
 
 enum { FRAME_OVERHEAD = 14 + 8 }; // Ethernet header and two VLAN tags beyond the IP MTU

@@ -739,6 +739,10 @@ void schema_fill(struct cfg_reader *r, const struct cfg_schema *s, const struct 
 	m->path = path;
 	m->at = n->at;
 	m->given = true;
+	if (n->kind != NODE_MAP && s->bare != NULL) {
+		fill_row(r, s->bare, n, base, path);
+		return;
+	}
 	if (n->kind != NODE_MAP) {
 		report_kind(&whole, arena_printf(r->arena, "a map of %s", all_keys(r->arena, s)));
 		return;

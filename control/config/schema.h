@@ -124,6 +124,7 @@ struct cfg_schema {
 	unsigned n;
 	size_t size; // of the struct
 	const char *dflt_text; // of all rows, also below, in place of their own
+	const struct cfg_row *bare; // a value that is no map is the value of this row; or NULL
 };
 
 struct cfg_reader {

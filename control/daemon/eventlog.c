@@ -156,6 +156,12 @@ static void add_mac(const struct eventlog *l, const struct event *e, struct json
 		row_u64(row, "more", event_mac_more(e->b));
 }
 
+static void add_station(const struct eventlog *l, const struct event *e, struct json_object *row)
+{
+	add_mac(l, e, row);
+	json_object_object_del(row, KEY(FDB, vlan));
+}
+
 static void add_neighbour(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
 	const struct event mac = {.b = e->b & 0xffffffffffff};
@@ -167,8 +173,7 @@ static void add_neighbour(const struct eventlog *l, const struct event *e, struc
 		snprintf(ip, sizeof(ip), "%u.%u.%u.%u", e->a >> 24, e->a >> 16 & 0xff,
 			 e->a >> 8 & 0xff, e->a & 0xff);
 	row_text(row, KEY(NEIGHBOURS, ip), ip);
-	add_mac(l, &mac, row);
-	json_object_object_del(row, KEY(FDB, vlan));
+	add_station(l, &mac, row);
 }
 
 static void add_unknown(const struct eventlog *l, const struct event *e, struct json_object *row)
@@ -352,6 +357,7 @@ static const struct {
 			 {{OF_A, KNOWN(INOF_HOSTS, reason), WORDS(inof_reason_name)}}},
 	[EVENT_INOF_REFUSED] = {"alarm", NULL,
 			 {{OF_A, KNOWN(INOF_HOSTS, reason), WORDS(inof_refusal_name)}}},
+	[EVENT_INOF_ELSEWHERE] = {"alarm", add_station},
 	[EVENT_INOF_SILENT] = {"warning", NULL, {{OF_A, KNOWN(INOF_HOSTS, unanswered)}}},
 	[EVENT_INOF_REFLECTOR] = {"info"},
 	[EVENT_INOF_REFLECTOR_GONE] = {"alarm", NULL, {{OF_A, KNOWN(INOF_PEERS, named)}}},

@@ -17,6 +17,7 @@
 #include "control/inof/registry.h"
 #include "control/observe/fact.h"
 #include "dataplane/switch_punt.h"
+#include "dataplane/switch_zones.h"
 
 enum { TAKEN_A_LOOP = 1024, ERR_LEN = 512, PAIRS = 100 };
 
@@ -54,6 +55,13 @@ static void log_event(void *arg, const struct event *e, const char *about)
 	const struct inof_agent *a = arg;
 
 	eventlog_add_about(a->d->log, e, about, e->t_ns);
+}
+
+static bool is_elsewhere(void *arg, unsigned port, const uint8_t mac[6], struct ip_key ip)
+{
+	const struct inof_agent *a = arg;
+
+	return switch_station_elsewhere(a->d->sw, port, mac, ip);
 }
 
 int inof_agent_create(struct daemon *d, struct inof_agent **out)
@@ -94,7 +102,7 @@ struct inof_registry *inof_agent_registry(const struct inof_agent *a)
 // Hosts are told nothing where the whole of inof goes off: their connections stay.
 static int start_or_stop(struct inof_agent *a, bool on, uint64_t now_ns)
 {
-	static const struct inof_ops ops = {mac_of, send_frame, log_event};
+	static const struct inof_ops ops = {mac_of, send_frame, log_event, is_elsewhere};
 	int err = 0;
 
 	if (on && a->registry == NULL) {
@@ -126,8 +134,9 @@ void inof_agent_new_policy(struct inof_agent *a, uint64_t now_ns)
 	a->hard_zoning.wanted = conf.hard_zoning;
 	if (a->registry == NULL && err == 0)
 		return;
-	if (err == 0) {
+	if (a->registry != NULL)
 		inof_set_conf(a->registry, &conf, now_ns);
+	if (err == 0) {
 		err = inof_set_zones(a->registry, INOF_ZONES_POLICY, zones, n, now_ns);
 	}
 	if (err != 0)
@@ -146,11 +155,16 @@ bool inof_agent_lldp(struct inof_agent *a, const struct control_frame *f, uint64
 	       inof_lldp(a->registry, f->port, f->bytes, f->len, now_ns);
 }
 
+bool inof_agent_is_busy(const struct inof_agent *a)
+{
+	return a->registry != NULL && inof_is_busy(a->registry);
+}
+
 void inof_agent_loop(struct inof_agent *a, uint64_t now_ns)
 {
 	struct control_frame f;
 
-	if (hard_zoning_loop(&a->hard_zoning, a->d->sw, a->registry))
+	if (hard_zoning_loop(&a->hard_zoning, a->d->sw, a->registry, now_ns))
 		log_line("%s alarm inof: hard_zoning has the zones of before: out of memory",
 			 a->d->policy->name);
 	if (a->registry == NULL)

@@ -22,6 +22,8 @@ void inof_agent_destroy(struct inof_agent *a); // NULL is fine
 void inof_agent_new_policy(struct inof_agent *a, uint64_t now_ns);
 // An LLDP frame. True: an agent of hosts has sent it, and it is no LLDP neighbour.
 bool inof_agent_lldp(struct inof_agent *a, const struct control_frame *f, uint64_t now_ns);
+// LLDP frames have cost so much in this loop that the next ones must wait for the next loop.
+bool inof_agent_is_busy(const struct inof_agent *a);
 // Once per control loop.
 void inof_agent_loop(struct inof_agent *a, uint64_t now_ns);
 

@@ -56,7 +56,7 @@ static uint16_t tlv_of(const struct inof_host_view *h, uint8_t tlv[INOF_TLV_MAX]
 
 uint64_t inof_peers_digest(const struct inof_registry *r, uint64_t now_ns)
 {
-	uint64_t hash = 0;
+	uint64_t hash = inof_pins(r);
 	struct inof_host_view h;
 
 	for (unsigned i = 0; i < INOF_HOSTS; i++) {
@@ -94,6 +94,8 @@ struct json_object *inof_peers_rows(const struct inof_registry *r, bool all, uin
 
 	snprintf(digest, sizeof(digest), "%016" PRIx64, inof_peers_digest(r, now_ns));
 	row_text(data, "digest", digest);
+	snprintf(digest, sizeof(digest), "%016" PRIx64, inof_pins(r));
+	row_text(data, "pins", digest);
 	for (unsigned i = 0; i < INOF_HOSTS; i++) {
 		if (!inof_host(r, i, now_ns, &h) || (!all && h.origin == INOF_AT_PEER))
 			continue;

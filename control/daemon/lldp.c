@@ -97,8 +97,9 @@ void lldp_loop(struct lldp *l, uint64_t now_ns)
 {
 	struct control_frame f;
 
-	for (unsigned i = 0;
-	     i < TAKEN_A_LOOP && switch_next_punt(l->d->sw, 1 << PUNT_LLDP, &f); i++)
+	for (unsigned i = 0; i < TAKEN_A_LOOP && !inof_agent_is_busy(l->d->inof) &&
+			     switch_next_punt(l->d->sw, 1 << PUNT_LLDP, &f);
+	     i++)
 		if (inof_agent_lldp(l->d->inof, &f, now_ns))
 			continue;
 		else if (lldp_is_on(l->agent, f.port))

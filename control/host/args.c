@@ -327,7 +327,8 @@ static const struct opt rows[] = {
 	 "iNOF: NVMe qualified name; the targets with one name are the paths of one subsystem, and "
 	 "an initiator sends on one of them", 0, take_nqn},
 	{"register", 0, "T",
-	 "iNOF: interval of registrations, which last four of them (default 30s)",
+	 "iNOF: interval of registrations, which last four of them and 120 s at most (default "
+	 "30s)",
 	 NUMBER(register_ns, TIME, 100 * MS_NS, 16000ll * SECOND_NS, 0)},
 	{"keep-alive", 0, "T",
 	 "iNOF: an initiator leaves a path that does not answer for this long (default 5s)",

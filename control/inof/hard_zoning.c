@@ -7,6 +7,10 @@
 
 #include "control/inof/registry.h"
 #include "dataplane/switch_zones.h"
+#include "dataplane/units.h"
+
+// A station in one zone takes a part of EVERY_NS, so that a new set takes a small part of the time.
+enum { EVERY_NS = 10 * MS_NS, STATION_NS = 100 };
 
 static_assert((int)INOF_ZONES < (int)ZONES_MAX, "the default zone and all others have a number");
 static_assert((int)INOF_TARGET == ZONE_TARGET && (int)INOF_INITIATOR == ZONE_INITIATOR,
@@ -33,6 +37,8 @@ static struct zone_station station_of(const struct inof_host_view *h, uint16_t *
 	struct zone_station s = {.roles = h->service->role, .addr = addr_of(h->ip),
 				 .zones = zones};
 
+	if (h->origin == INOF_AT_PORT)
+		s.at = (uint8_t)(1 + h->port);
 	if (h->mac != NULL)
 		memcpy(s.mac, h->mac, sizeof(s.mac));
 	for (unsigned w = 0; s.n_zones < h->n_zones; w++)
@@ -41,7 +47,8 @@ static struct zone_station station_of(const struct inof_host_view *h, uint16_t *
 	return s;
 }
 
-static int set_stations(struct weir_switch *sw, const struct inof_registry *r)
+// *n_places: of the stations in their zones.
+static int set_stations(struct weir_switch *sw, const struct inof_registry *r, size_t *n_places)
 {
 	struct zone_station *s = calloc(INOF_HOSTS, sizeof(*s));
 	struct inof_host_view h;
@@ -61,24 +68,28 @@ static int set_stations(struct weir_switch *sw, const struct inof_registry *r)
 		s[n++] = station_of(&h, zones + room);
 		room += h.n_zones;
 	}
+	*n_places = n + room;
 	err = s == NULL || zones == NULL ? -ENOMEM : switch_set_zones(sw, s, n);
 	free(zones);
 	free(s);
 	return err;
 }
 
-bool hard_zoning_loop(struct hard_zoning *z, struct weir_switch *sw, const struct inof_registry *r)
+bool hard_zoning_loop(struct hard_zoning *z, struct weir_switch *sw, const struct inof_registry *r,
+		      uint64_t now_ns)
 {
 	bool on = z->wanted && r != NULL, first;
 	uint64_t change = on ? inof_change(r) : 0;
+	size_t n_places = 0;
 	int err;
 
-	if (on == z->on && change == z->change)
+	if (on == z->on && (change == z->change || now_ns < z->again_ns))
 		return false;
-	err = on ? set_stations(sw, r) : switch_set_zones(sw, NULL, 0);
+	err = on ? set_stations(sw, r, &n_places) : switch_set_zones(sw, NULL, 0);
 	if (err == 0) {
 		z->on = on;
 		z->change = change;
+		z->again_ns = now_ns + max_u64(EVERY_NS, n_places * STATION_NS);
 	}
 	first = err == -ENOMEM && !z->failed;
 	z->failed = err == -ENOMEM;

@@ -19,6 +19,7 @@ MOST_PEERS = 256
 ATTRIBUTE, TRANSITIVE = 0xE0, 0xC0
 HEAD = struct.Struct('>BBBBQ')
 VERSION = 1
+STAMP_END = 2 ** 63 # no clock gives a stamp from here on: nanoseconds since 1970
 TLV_HEAD, ORGANIZATION, TLV_MOST = 2, bytes.fromhex('00188265'), 2 + 31 + 223
 REASONS = ('none', 'link-down', 'pfc-storm', 'packet-error', 'zone-change', 'address-change',
            'aged-out', 'bfd-down')
@@ -100,6 +101,18 @@ class Local:
         self.routes[ip] = Route(ip, tlv, reason, self.stamp)
         self.changed.add(ip)
         self.ends.pop(ip, None)
+
+    def heard(self, ip, stamp):
+        """A reflector still has a route that this switch announced with this stamp. If the clock
+        was set back since then, the routes of now need higher stamps."""
+        if stamp >= STAMP_END:
+            return
+        self.stamp = max(self.stamp, stamp)
+        known, end = self.routes.get(ip), self.ends.get(ip)
+        if known is not None and known.stamp < stamp:
+            self.put(ip, known.tlv, known.reason)
+            if end is not None:
+                self.ends[ip] = end
 
     def end(self, ip, reason, now):
         if self.routes[ip].reason == ONLINE:
@@ -183,7 +196,8 @@ class Reflector:
 
 
 class Remote:
-    """The hosts of other switches. `told` is what the daemon has taken."""
+    """The hosts of other switches. `told` is what the daemon has taken. own_route: called with each
+    address and stamp for which a reflector has a route of this switch."""
 
     def __init__(self, own, reflectors, families):
         self.own, self.families = own, families
@@ -191,6 +205,7 @@ class Remote:
         self.told = {} # ip: Path
         self.dirty, self.refused = set(), set()
         self.zones = zones.Learned()
+        self.own_route = lambda ip, stamp: None
         self.begun = self.now = None
 
     def announce(self, name, nlri, peer, payload):
@@ -206,8 +221,9 @@ class Remote:
             self.withdraw(name, nlri) # what it said before holds no more
             return
         if peer == self.own:
+            self.own_route(route.ip, route.stamp)
             return
-        self.outdate(route.ip, peer, route.stamp - 1)
+        self.outdate(route.ip, peer, lambda stamp: stamp != route.stamp)
         if route.ip not in r.paths and len(r.paths) >= MOST_HOSTS:
             r.overflow += 1
             return
@@ -222,15 +238,15 @@ class Remote:
         ip = net.network_address
         path = self.reflectors[name].paths.pop(ip, None) if net.num_addresses == 1 else None
         if path:
-            self.outdate(ip, path.peer, path.route.stamp)
+            self.outdate(ip, path.peer, lambda stamp: stamp <= path.route.stamp)
             self.dirty.add(ip)
 
-    def outdate(self, ip, peer, stamp):
-        """A reflector that is up knows more about a host than one that is down: what the latter
-        said of it up to this stamp counts no more."""
+    def outdate(self, ip, peer, is_old):
+        """A reflector that is up knows more about a host than one that is down. What the latter
+        said of the host with such a stamp counts no more."""
         for r in self.reflectors.values():
             p = r.paths.get(ip)
-            if p and p.stale and r.up_at is None and p.peer == peer and p.route.stamp <= stamp:
+            if p and p.stale and r.up_at is None and p.peer == peer and is_old(p.route.stamp):
                 del r.paths[ip]
 
     def up(self, name, now):
@@ -253,14 +269,16 @@ class Remote:
             self.dirty.update(ip for ip, told in self.told.items() if told.stale)
 
     def best(self, ip):
-        """Of each switch the newest word counts. A switch that has the host online goes before one
-        that has not, the switch that holds it before others, then the lower router ID."""
+        """Of each switch the newest word counts, and a word of a session that stands before one of
+        a session that ended: the clock of the switch may have been set back between them. A switch
+        that has the host online goes before one that has not, the switch that holds it before
+        others, then the lower router ID."""
         newest = {}
         for r in self.reflectors.values():
             p = r.paths.get(ip)
             if p and (p.peer not in newest or
-                      (p.route.stamp, not p.stale) >
-                      (newest[p.peer].route.stamp, not newest[p.peer].stale)):
+                      (not p.stale, p.route.stamp) >
+                      (not newest[p.peer].stale, newest[p.peer].route.stamp)):
                 newest[p.peer] = p
         holder = self.told[ip].peer if ip in self.told else None
         return min(newest.values(), default=None, key=lambda p: (

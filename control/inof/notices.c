@@ -5,6 +5,8 @@
 
 #include "control/inof/registry_impl.h"
 
+enum { COST_A_POLL = 1 << 20 }; // of comparisons: words of sets
+
 static const uint64_t RETRY_NS = INOF_RETRY_MS * (uint64_t)MS_NS;
 
 // ---- hosts that may know of each other
@@ -14,24 +16,34 @@ static bool can_be_told(const struct host *h)
 	return h->present && h->subscribes && h->origin == INOF_AT_PORT;
 }
 
-// Hosts of which this one should know, in one word of the set: those of its zones and family that
-// are online, and that are targets if it is an initiator, or the other way round.
-static uint64_t visible(const struct inof_registry *r, const struct host *h, unsigned word)
+// A part of a set of hosts.
+struct span {
+	unsigned from, end; // words
+};
+
+// Hosts of which this one should know, in these words of the set: those of its zones and family
+// that are online, and that are targets if it is an initiator, or the other way round. Returns the
+// cost.
+static unsigned visible(const struct inof_registry *r, const struct host *h, struct span s,
+			uint64_t out[WORDS])
 {
 	const uint64_t(*by_role)[WORDS] = r->online[inof_ip_is_v6(h->ip)];
-	uint64_t in_zones = 0, seen = 0;
+	unsigned n_zones = 0;
 
+	memset(out + s.from, 0, (s.end - s.from) * sizeof(*out));
 	for (unsigned i = 0; i < ZONE_WORDS; i++)
-		for (uint64_t left = h->zone_set[i]; left != 0; left &= left - 1)
-			in_zones |= r->zone[i * 64 + (unsigned)__builtin_ctzll(left)]
-					    ->members[word];
-	if (h->service.role & INOF_INITIATOR)
-		seen |= by_role[INOF_TARGET][word];
-	if (h->service.role & INOF_TARGET)
-		seen |= by_role[INOF_INITIATOR][word];
-	if (word == h->no / 64u)
-		seen &= ~(1ull << (h->no % 64));
-	return in_zones & seen;
+		for (uint64_t left = h->zone_set[i]; left != 0; left &= left - 1, n_zones++) {
+			unsigned zone = i * 64 + (unsigned)__builtin_ctzll(left);
+
+			for (unsigned w = s.from; w < s.end; w++)
+				out[w] |= r->zone[zone]->members[w];
+		}
+	for (unsigned w = s.from; w < s.end; w++)
+		out[w] &= (h->service.role & INOF_INITIATOR ? by_role[INOF_TARGET][w] : 0) |
+			  (h->service.role & INOF_TARGET ? by_role[INOF_INITIATOR][w] : 0);
+	if (h->no / 64u >= s.from && h->no / 64u < s.end)
+		put_bit(out, h->no, false);
+	return ZONE_WORDS + (n_zones + 2) * (s.end - s.from);
 }
 
 void notices_end(struct inof_registry *r, struct host *h, unsigned i, uint64_t now_ns)
@@ -160,41 +172,81 @@ static bool begin(struct inof_registry *r, struct host *to, unsigned about, bool
 }
 
 // Begins the notices that the host lacks: first of those that went, then of those that came.
-static void compare(struct inof_registry *r, struct host *to, uint64_t now_ns)
+// Returns the cost.
+static unsigned compare(struct inof_registry *r, struct host *to, struct span s, uint64_t now_ns)
 {
+	uint64_t want[WORDS];
+	unsigned cost = visible(r, to, s, want);
+
 	to->blocked = false;
 	for (unsigned came = 0; came < 2; came++)
-		for (unsigned w = 0; w < WORDS && !to->blocked; w++) {
-			uint64_t want = visible(r, to, w), differ = want ^ to->told[w];
+		for (unsigned w = s.from; w < s.end && !to->blocked; w++) {
+			uint64_t differ = want[w] ^ to->told[w];
 
-			differ = came ? differ & want : (differ & ~want) | renewed(to, w);
-			for (; differ != 0 && !to->blocked; differ &= differ - 1)
+			differ = came ? differ & want[w] : (differ & ~want[w]) | renewed(to, w);
+			for (; differ != 0 && !to->blocked; differ &= differ - 1, cost += WORDS)
 				to->blocked = !begin(r, to,
 						     w * 64 + (unsigned)__builtin_ctzll(differ),
 						     came, now_ns);
 		}
+	return cost;
 }
 
 static bool any_is_dirty(const struct inof_registry *r)
 {
-	return meet(r->dirty, r->dirty, WORDS) || meet(r->dirty_zones, r->dirty_zones, ZONE_WORDS);
+	return r->round.next < INOF_HOSTS || meet(r->dirty, r->dirty, WORDS) ||
+	       meet(r->dirty_zones, r->dirty_zones, ZONE_WORDS);
+}
+
+static void begin_round(struct inof_registry *r)
+{
+	r->round.next = 0;
+	memcpy(r->round.zones, r->dirty_zones, sizeof(r->dirty_zones));
+	memcpy(r->round.words, r->dirty_words, sizeof(r->dirty_words));
+	memset(r->dirty_zones, 0, sizeof(r->dirty_zones));
+	memset(r->dirty_words, 0, sizeof(r->dirty_words));
+}
+
+// The words in which hosts of the round's zones have changed.
+static struct span changed_words(const struct round *round)
+{
+	struct span s = {WORDS, 0};
+
+	for (unsigned w = 0; w < WORDS; w++)
+		if (has_bit(round->words, w)) {
+			s.from = s.from < w ? s.from : w;
+			s.end = w + 1;
+		}
+	return s;
+}
+
+// A receiver that has changed itself, or whose window was full, is compared with all hosts. A
+// receiver whose zones have changed is compared with the hosts that have changed. Returns the cost.
+static unsigned compare_next(struct inof_registry *r, struct host *h, struct span changed,
+			     uint64_t now_ns)
+{
+	const struct span all = {0, WORDS};
+	bool own = has_bit(r->dirty, h->no), zones = meet(h->zone_set, r->round.zones, ZONE_WORDS);
+
+	put_bit(r->dirty, h->no, false);
+	if (!can_be_told(h) || (!own && !zones))
+		return 1;
+	return compare(r, h, own || h->blocked ? all : changed, now_ns);
 }
 
 void notices_compare(struct inof_registry *r, uint64_t now_ns)
 {
+	unsigned cost = 0;
+	struct span changed;
+
 	if (!any_is_dirty(r))
 		return;
-	for (unsigned i = 0; i < INOF_HOSTS; i++) {
-		struct host *h = r->host[i];
-
-		if (h == NULL)
-			continue;
-		if ((has_bit(r->dirty, i) || meet(h->zone_set, r->dirty_zones, ZONE_WORDS)) &&
-		    can_be_told(h))
-			compare(r, h, now_ns);
-	}
-	memset(r->dirty, 0, sizeof(r->dirty));
-	memset(r->dirty_zones, 0, sizeof(r->dirty_zones));
+	if (r->round.next == INOF_HOSTS)
+		begin_round(r);
+	changed = changed_words(&r->round);
+	for (; r->round.next < INOF_HOSTS && cost < COST_A_POLL; r->round.next++)
+		if (r->host[r->round.next] != NULL)
+			cost += compare_next(r, r->host[r->round.next], changed, now_ns);
 }
 
 // ---- sending

@@ -9,7 +9,8 @@
 const char *const inof_refusal_name[N_INOF_REFUSALS] = {
 	[INOF_BAD_TLV] = "bad-tlv",	  [INOF_ADDRESS_HELD] = "address-held",
 	[INOF_KEY_HELD] = "port-id-held", [INOF_NQN_HELD] = "nqn-held",
-	[INOF_NO_ROOM] = "no-room",
+	[INOF_NO_ROOM] = "no-room",	  [INOF_PINNED] = "address-pinned",
+	[INOF_ELSEWHERE] = "address-elsewhere",
 };
 
 // ---- hosts by address and by key
@@ -58,6 +59,7 @@ static void drop_key(struct inof_registry *r, struct host *h)
 
 	if (h->key.len == 0)
 		return;
+	r->mac[h->no] = 0;
 	while (*at != h->no)
 		at = &r->host[*at]->next_by_key;
 	*at = h->next_by_key;
@@ -104,45 +106,6 @@ void registry_refuse(struct inof_registry *r, unsigned port, enum inof_refusal w
 	registry_say(r, EVENT_INOF_REFUSED, why == INOF_BAD_TLV ? NULL : &about, port, why, now_ns);
 }
 
-// ---- changes of hosts and zones
-
-static void look_at_zones(struct inof_registry *r, const struct host *h)
-{
-	for (unsigned i = 0; i < ZONE_WORDS; i++)
-		r->dirty_zones[i] |= h->zone_set[i];
-	r->change++;
-}
-
-static void place_in_zones(struct inof_registry *r, struct host *h)
-{
-	int port = h->origin == INOF_AT_PORT ? h->port : -1;
-	bool any = false;
-
-	look_at_zones(r, h);
-	for (unsigned z = 1; z < ZONE_SLOTS; z++) {
-		struct zone *zone = r->zone[z];
-		bool in = zone != NULL && !zone->hidden &&
-			  inof_zone_has(&zone->def, h->ip, &h->service.nqn, port);
-
-		if (zone != NULL)
-			put_bit(zone->members, h->no, in);
-		put_bit(h->zone_set, z, in);
-		any |= in;
-	}
-	put_bit(h->zone_set, 0, !any && r->conf.default_zone);
-	put_bit(r->zone[0]->members, h->no, !any && r->conf.default_zone);
-	look_at_zones(r, h);
-	look_at(r, h);
-}
-
-static void leave_zones(struct inof_registry *r, struct host *h)
-{
-	for (unsigned z = 0; z < ZONE_SLOTS; z++)
-		if (has_bit(h->zone_set, z))
-			put_bit(r->zone[z]->members, h->no, false);
-	memset(h->zone_set, 0, sizeof(h->zone_set));
-}
-
 static void mark_online(struct inof_registry *r, const struct host *h, bool on)
 {
 	uint64_t(*by_role)[WORDS] = r->online[inof_ip_is_v6(h->ip)];
@@ -163,6 +126,13 @@ static void set_ports_share(struct inof_registry *r, const struct host *h, int d
 	r->n_hosts += (unsigned)d;
 }
 
+// The host is no more the one that its port keeps for a moment.
+static void stop_lingering(struct inof_registry *r, const struct host *h)
+{
+	if (h->origin == INOF_AT_PORT && r->port[h->port].lingers == h)
+		r->port[h->port].lingers = NULL;
+}
+
 static void destroy_host(struct inof_registry *r, struct host *h)
 {
 	uint16_t *at = &r->by_ip[ip_bucket(r, h->ip)];
@@ -171,7 +141,9 @@ static void destroy_host(struct inof_registry *r, struct host *h)
 		at = &r->host[*at]->next_by_ip;
 	*at = h->next_by_ip;
 	drop_key(r, h);
-	leave_zones(r, h);
+	zoning_leave(r, h);
+	stop_lingering(r, h);
+	r->nqn[h->no] = 0;
 	put_bit(r->dirty, h->no, false);
 	r->due_ns[h->no] = UINT64_MAX;
 	r->host[h->no] = NULL;
@@ -193,7 +165,7 @@ void host_come_online(struct inof_registry *r, struct host *h, uint64_t now_ns)
 	h->online = true;
 	h->since_ns = now_ns;
 	mark_online(r, h, true);
-	look_at_zones(r, h);
+	zoning_look_at(r, h);
 	h->shown = r->change;
 	registry_say(r, EVENT_INOF_HOST, h, place_of(h), 0, now_ns);
 }
@@ -207,19 +179,47 @@ static void go_offline(struct inof_registry *r, struct host *h, enum inof_reason
 	h->online = false;
 	h->reason = (uint8_t)why;
 	h->since_ns = now_ns;
-	look_at_zones(r, h);
+	zoning_look_at(r, h);
 	registry_say(r, EVENT_INOF_HOST_GONE, h, place_of(h), why, now_ns);
+}
+
+static uint64_t nqn_hash(const struct inof_nqn *nqn)
+{
+	uint64_t h = nqn->len;
+
+	for (unsigned i = 0; i < nqn->len; i++)
+		h = flow_mix(h, (uint8_t)nqn->text[i]);
+	return flow_end(h) | 1;
+}
+
+static bool same_nqn(const struct inof_nqn *a, const struct inof_nqn *b)
+{
+	return a->len == b->len && memcmp(a->text, b->text, a->len) == 0;
+}
+
+// A host that says the name of before stays in its zones.
+static void set_service(struct inof_registry *r, struct host *h, const struct inof_service *s)
+{
+	bool placed = h->placed && same_nqn(&h->service.nqn, &s->nqn);
+
+	h->service = *s;
+	r->nqn[h->no] = s->nqn.len == 0 ? 0 : nqn_hash(&s->nqn);
+	if (placed)
+		look_at(r, h);
+	else
+		zoning_place(r, h);
 }
 
 static void apply_pending(struct inof_registry *r, struct host *h, uint64_t now_ns)
 {
-	h->service = h->pending->service;
+	const struct inof_service service = h->pending->service;
+
 	h->subscribes = h->pending->subscribes;
 	free(h->pending);
 	h->pending = NULL;
 	if (h->n_refs > 0)
 		notices_renew(r, h);
-	place_in_zones(r, h);
+	set_service(r, h, &service);
 	host_come_online(r, h, now_ns);
 }
 
@@ -229,6 +229,23 @@ static bool knows_others(const struct host *h)
 	return h->n_flights > 0 || meet(h->told, h->told, WORDS);
 }
 
+// None must be told that the host went. The last one of each port is kept for a moment: a host that
+// comes and goes keeps its place in its zones.
+static void end_soon(struct inof_registry *r, struct host *h, uint64_t now_ns)
+{
+	struct inof_port *p = h->origin == INOF_AT_PORT ? &r->port[h->port] : NULL;
+
+	if (p == NULL) {
+		destroy_host(r, h);
+		return;
+	}
+	if (p->lingers != NULL && p->lingers != h)
+		destroy_host(r, p->lingers);
+	p->lingers = h;
+	h->end_ns = min_u64(h->end_ns, now_ns + LINGER_MS * (uint64_t)MS_NS);
+	r->next_age_ns = min_u64(r->next_age_ns, h->end_ns);
+}
+
 // One receiver less knows the host or waits for a notice about it.
 void host_unref(struct inof_registry *r, struct host *h, uint64_t now_ns)
 {
@@ -236,7 +253,7 @@ void host_unref(struct inof_registry *r, struct host *h, uint64_t now_ns)
 	if (h->n_refs > 0)
 		return;
 	if (!is_registered(h) && !knows_others(h))
-		destroy_host(r, h);
+		end_soon(r, h, now_ns);
 	else if (h->pending != NULL)
 		apply_pending(r, h, now_ns);
 }
@@ -269,7 +286,7 @@ static void unregister(struct inof_registry *r, struct host *h, enum inof_reason
 	h->end_ns = now_ns + INOF_GHOST_S * (uint64_t)SECOND_NS;
 	r->next_age_ns = min_u64(r->next_age_ns, h->end_ns);
 	if (h->n_refs == 0 && !knows_others(h))
-		destroy_host(r, h);
+		end_soon(r, h, now_ns);
 }
 
 // The host of the ghost knows no other host: its link went down, or its time is over.
@@ -286,7 +303,9 @@ static void purge(struct inof_registry *r, struct host *ghost, uint64_t now_ns)
 	unsigned no = ghost->no;
 
 	forget_ghost(r, ghost, now_ns);
-	for (unsigned i = 0; i < INOF_HOSTS && r->host[no] != NULL; i++) {
+	if (r->host[no] == NULL)
+		return;
+	for (unsigned i = 0; i < INOF_HOSTS && ghost->n_refs > 0; i++) {
 		struct host *h = r->host[i];
 
 		for (unsigned k = h == NULL ? 0 : h->n_flights; k-- > 0;)
@@ -294,22 +313,31 @@ static void purge(struct inof_registry *r, struct host *ghost, uint64_t now_ns)
 				notices_end(r, h, k, now_ns);
 				break;
 			}
-		if (r->host[no] != NULL && h != NULL && has_bit(h->told, no)) {
+		if (h != NULL && has_bit(h->told, no)) {
 			put_bit(h->told, no, false);
 			host_unref(r, ghost, now_ns);
 		}
 	}
+	destroy_host(r, ghost);
+}
+
+static bool has_room(const struct inof_registry *r, enum inof_origin origin, unsigned port)
+{
+	return origin == INOF_AT_PORT
+		       ? r->port[port].n < INOF_HOSTS - r->n_hosts
+		       : r->n_hosts < INOF_HOSTS && r->n_peer_hosts < INOF_HOSTS - INOF_LOCAL;
 }
 
 static struct host *create_host(struct inof_registry *r, struct ip_key ip, enum inof_origin origin,
 				unsigned port)
 {
-	bool room = origin == INOF_AT_PORT ? r->port[port].n < INOF_HOSTS - r->n_hosts
-					   : r->n_hosts < INOF_HOSTS &&
-						     r->n_peer_hosts < INOF_HOSTS - INOF_LOCAL;
-	struct host *h = room ? calloc(1, sizeof(*h)) : NULL;
-	uint16_t *at = &r->by_ip[ip_bucket(r, ip)];
+	struct host *h;
+	uint16_t *at;
 
+	if (origin == INOF_AT_PORT && !has_room(r, origin, port) && r->port[port].lingers != NULL)
+		destroy_host(r, r->port[port].lingers);
+	h = has_room(r, origin, port) ? calloc(1, sizeof(*h)) : NULL;
+	at = &r->by_ip[ip_bucket(r, ip)];
 	if (h == NULL)
 		return NULL;
 	while (r->host[h->no] != NULL)
@@ -332,17 +360,18 @@ static struct host *create_host(struct inof_registry *r, struct ip_key ip, enum 
 static bool same_service(const struct inof_service *a, const struct inof_service *b)
 {
 	return a->role == b->role && a->protocol == b->protocol && a->port == b->port &&
-	       a->nqn.len == b->nqn.len && memcmp(a->nqn.text, b->nqn.text, a->nqn.len) == 0;
+	       same_nqn(&a->nqn, &b->nqn);
 }
 
 bool nqn_is_held(const struct inof_registry *r, const struct inof_nqn *nqn, unsigned port)
 {
-	for (unsigned i = 0; nqn->len > 0 && i < INOF_HOSTS; i++) {
-		const struct host *h = r->host[i];
+	uint64_t hash = nqn_hash(nqn);
 
-		if (h != NULL && h->present && !(h->origin == INOF_AT_PORT && h->port == port) &&
-		    h->service.nqn.len == nqn->len &&
-		    memcmp(h->service.nqn.text, nqn->text, nqn->len) == 0)
+	for (unsigned i = 0; nqn->len > 0 && i < INOF_HOSTS; i++) {
+		const struct host *h = r->nqn[i] == hash ? r->host[i] : NULL;
+
+		if (h != NULL && is_registered(h) && place_of(h) != port &&
+		    same_nqn(&h->service.nqn, nqn))
 			return true;
 	}
 	return false;
@@ -363,8 +392,7 @@ static void refresh(struct inof_registry *r, struct host *h, const struct inof_r
 	if (h->n_refs == 0 && !h->online) {
 		free(h->pending);
 		h->pending = NULL;
-		h->service = reg->service;
-		place_in_zones(r, h);
+		set_service(r, h, &reg->service);
 	} else if (!same_service(&h->service, &reg->service)) {
 		// A repeated registration does not begin the wait again.
 		if (h->pending == NULL)
@@ -393,26 +421,74 @@ static void refresh(struct inof_registry *r, struct host *h, const struct inof_r
 	host_come_online(r, h, now_ns);
 }
 
-// Whether somebody else has what the registration claims. The first holder keeps it.
-static bool is_refused(struct inof_registry *r, unsigned port, const struct key *key,
-		       const struct inof_registration *reg, uint64_t now_ns)
+// The pin of an address; NULL: it may be anywhere.
+static const struct inof_pin *pin_of(const struct inof_registry *r, struct ip_key ip)
 {
-	const struct host *by_key = find_key(r, key), *by_ip = host_by_ip(r, reg->ip);
+	unsigned from = 0, end = r->conf.n_pins;
 
-	if (by_ip != NULL && by_ip->present && place_of(by_ip) != port) {
-		registry_refuse(r, port, by_ip == by_key ? INOF_KEY_HELD : INOF_ADDRESS_HELD,
-				reg->ip, now_ns);
-		return true;
+	while (from < end) {
+		unsigned mid = (from + end) / 2;
+
+		if (inof_ip_is_above(ip, r->conf.pins[mid].ip))
+			from = mid + 1;
+		else
+			end = mid;
 	}
-	if (by_key != NULL && by_key->present && by_key->port != port) {
-		registry_refuse(r, port, INOF_KEY_HELD, reg->ip, now_ns);
+	return from < r->conf.n_pins && ip_key_same(r->conf.pins[from].ip, ip)
+		       ? &r->conf.pins[from]
+		       : NULL;
+}
+
+// place: a port, or UINT8_MAX for another switch.
+static bool pin_allows(const struct inof_pin *pin, unsigned place)
+{
+	if (pin == NULL)
 		return true;
-	}
-	if (r->conf.unique_nqn && nqn_is_held(r, &reg->service.nqn, port)) {
-		registry_refuse(r, port, INOF_NQN_HELD, reg->ip, now_ns);
-		return true;
-	}
-	return false;
+	return place == UINT8_MAX ? pin->peer : has_bit(pin->ports, place);
+}
+
+// Whether the host keeps its address from another place. While its link is down it does, unless the
+// operator has named both places.
+static bool keeps(const struct host *h, unsigned place, const struct inof_pin *pin)
+{
+	return h != NULL && is_registered(h) && place_of(h) != place &&
+	       (h->present || pin == NULL);
+}
+
+// Whether the host is registered at the port already, so that no other place can have it.
+static bool is_at(const struct host *h, unsigned port)
+{
+	return h != NULL && is_registered(h) && place_of(h) == port;
+}
+
+// What a frame claims.
+struct claim {
+	struct key key;
+	struct inof_registration reg;
+	const uint8_t *src; // MAC address that sent the frame
+	uint64_t end_ns;
+};
+
+// Whether another place has what the registration claims. The first holder keeps it.
+// N_INOF_REFUSALS: none has.
+static enum inof_refusal refusal_of(const struct inof_registry *r, unsigned port,
+				    const struct claim *c)
+{
+	const struct host *by_key = find_key(r, &c->key), *by_ip = host_by_ip(r, c->reg.ip);
+	const struct inof_pin *pin = pin_of(r, c->reg.ip);
+
+	if (!pin_allows(pin, port))
+		return INOF_PINNED;
+	if (keeps(by_ip, port, pin))
+		return by_ip == by_key ? INOF_KEY_HELD : INOF_ADDRESS_HELD;
+	if (keeps(by_key, port, by_key == by_ip ? pin : NULL))
+		return INOF_KEY_HELD;
+	if (r->conf.unique_nqn && nqn_is_held(r, &c->reg.service.nqn, port))
+		return INOF_NQN_HELD;
+	if (pin == NULL && !is_at(by_ip, port) && r->ops->is_elsewhere != NULL &&
+	    r->ops->is_elsewhere(r->arg, port, c->src, c->reg.ip))
+		return INOF_ELSEWHERE;
+	return N_INOF_REFUSALS;
 }
 
 static const uint8_t *mac_of(const struct key *k)
@@ -420,16 +496,19 @@ static const uint8_t *mac_of(const struct key *k)
 	return k->bytes + 3; // as key_of() wrote the chassis ID
 }
 
+static uint64_t mac_word(const struct key *k)
+{
+	return 1ull << 48 | (uint64_t)be32_get(mac_of(k)) << 16 | be16_get(mac_of(k) + 4);
+}
+
 // Whether a host at another port has the MAC address of the key.
 static bool mac_is_held(const struct inof_registry *r, const struct key *k, unsigned port)
 {
-	for (unsigned i = 0; i < INOF_HOSTS; i++) {
-		const struct host *h = r->host[i];
+	uint64_t mac = mac_word(k);
 
-		if (h != NULL && h->owns_mac && h->key.len != 0 && place_of(h) != port &&
-		    memcmp(mac_of(&h->key), mac_of(k), 6) == 0)
+	for (unsigned i = 0; i < INOF_HOSTS; i++)
+		if (r->mac[i] == mac && place_of(r->host[i]) != port)
 			return true;
-	}
 	return false;
 }
 
@@ -441,38 +520,45 @@ static void move_to_port(struct inof_registry *r, struct host *h, unsigned port)
 	h->origin = INOF_AT_PORT;
 	h->port = (uint8_t)port;
 	set_ports_share(r, h, 1);
-	place_in_zones(r, h);
+	zoning_place(r, h);
 }
 
-static void register_host(struct inof_registry *r, unsigned port, const struct key *key,
-			  const struct inof_registration *reg, uint64_t end_ns, uint64_t now_ns)
+static void register_host(struct inof_registry *r, unsigned port, const struct claim *c,
+			  uint64_t now_ns)
 {
+	const struct key *key = &c->key;
+	enum inof_refusal why = refusal_of(r, port, c);
 	struct host *old, *h;
+	bool owns_mac;
 
-	if (is_refused(r, port, key, reg, now_ns))
+	if (why != N_INOF_REFUSALS) {
+		registry_refuse(r, port, why, c->reg.ip, now_ns);
 		return;
+	}
 	old = find_key(r, key);
-	if (old != NULL && !ip_key_same(old->ip, reg->ip))
+	if (old != NULL && !ip_key_same(old->ip, c->reg.ip))
 		unregister(r, old, INOF_ADDRESS_CHANGE, true, now_ns);
-	h = host_by_ip(r, reg->ip);
+	h = host_by_ip(r, c->reg.ip);
 	if (h == NULL)
-		h = create_host(r, reg->ip, INOF_AT_PORT, port);
+		h = create_host(r, c->reg.ip, INOF_AT_PORT, port);
 	if (h == NULL) {
-		registry_refuse(r, port, INOF_NO_ROOM, reg->ip, now_ns);
+		registry_refuse(r, port, INOF_NO_ROOM, c->reg.ip, now_ns);
 		return;
 	}
 	// Another host registers the address of a ghost. It does not know what the ghost knew.
 	if (h->key.len == 0 && h->key_hash != key_hash(r, key))
 		notices_forget(r, h, now_ns);
+	stop_lingering(r, h);
 	move_to_port(r, h, port);
 	r->port[port].c.registrations++;
-	h->owns_mac = key->of_sender && (find_key(r, key) == h && h->key.of_sender
-						 ? h->owns_mac
-						 : !mac_is_held(r, key, port));
+	owns_mac = key->of_sender && (find_key(r, key) == h && h->key.of_sender
+					      ? r->mac[h->no] != 0
+					      : !mac_is_held(r, key, port));
 	take_key(r, h, key);
-	h->end_ns = end_ns;
-	r->next_age_ns = min_u64(r->next_age_ns, end_ns);
-	refresh(r, h, reg, now_ns);
+	r->mac[h->no] = owns_mac ? mac_word(key) : 0;
+	h->end_ns = c->end_ns;
+	r->next_age_ns = min_u64(r->next_age_ns, h->end_ns);
+	refresh(r, h, &c->reg, now_ns);
 }
 
 // Kind and bytes of both IDs.
@@ -539,27 +625,26 @@ static bool keep_registration(struct inof_port *p, const uint8_t *frame, uint32_
 bool inof_lldp(struct inof_registry *r, unsigned port, const uint8_t *frame, uint32_t len,
 	       uint64_t now_ns)
 {
-	struct inof_registration reg;
+	struct claim c = {.src = frame + 6};
 	struct lldp_pdu pdu;
 	enum inof_found found;
 	struct host *h;
-	struct key key;
 	bool alone;
 
 	if (!takes_part(r, port) || lldp_parse(frame, len, &pdu) != LLDP_OK)
 		return false;
 	if (!r->port[port].up)
 		return keep_registration(&r->port[port], frame, len, now_ns);
-	found = inof_find_registration(frame, len, &reg, &alone);
-	if (!key_of(&pdu, frame + 6, &key))
+	found = inof_find_registration(frame, len, &c.reg, &alone);
+	c.end_ns = now_ns + min_u64(pdu.ttl_s, INOF_KEEP_S) * SECOND_NS;
+	if (!key_of(&pdu, frame + 6, &c.key))
 		found = found == INOF_NONE ? INOF_NONE : INOF_BAD;
 	else if (found == INOF_FOUND && pdu.ttl_s != 0)
-		register_host(r, port, &key, &reg, now_ns + pdu.ttl_s * (uint64_t)SECOND_NS,
-			      now_ns);
+		register_host(r, port, &c, now_ns);
 	else if (found != INOF_BAD) {
 		// A goodbye, or an LLDP station that registers no more. The neighbours of LLDP
 		// want the frame, too.
-		h = find_key(r, &key);
+		h = find_key(r, &c.key);
 		if (h != NULL && place_of(h) == port)
 			unregister(r, h, INOF_AGED_OUT, true, now_ns);
 		return false;
@@ -572,9 +657,11 @@ bool inof_lldp(struct inof_registry *r, unsigned port, const uint8_t *frame, uin
 bool inof_peer_host(struct inof_registry *r, uint32_t peer, const struct inof_registration *reg,
 		    uint64_t now_ns)
 {
+	const struct inof_pin *pin = pin_of(r, reg->ip);
 	struct host *h = host_by_ip(r, reg->ip);
 
-	if (h != NULL && h->present && (h->origin == INOF_AT_PORT || h->peer != peer))
+	if (!pin_allows(pin, UINT8_MAX) || keeps(h, UINT8_MAX, pin) ||
+	    (h != NULL && h->present && h->origin == INOF_AT_PEER && h->peer != peer))
 		return false;
 	if (h == NULL)
 		h = create_host(r, reg->ip, INOF_AT_PEER, 0);
@@ -583,10 +670,11 @@ bool inof_peer_host(struct inof_registry *r, uint32_t peer, const struct inof_re
 	if (h->origin == INOF_AT_PORT) {
 		notices_forget(r, h, now_ns);
 		drop_key(r, h);
+		stop_lingering(r, h);
 		set_ports_share(r, h, -1);
 		h->origin = INOF_AT_PEER;
 		set_ports_share(r, h, 1);
-		place_in_zones(r, h);
+		zoning_place(r, h);
 	}
 	h->peer = peer;
 	h->end_ns = UINT64_MAX;
@@ -691,8 +779,10 @@ void inof_link(struct inof_registry *r, unsigned port, bool up, uint64_t now_ns)
 
 		if (h == NULL || place_of(h) != port)
 			continue;
-		if (h->present)
+		if (h->present) {
 			leave(r, h, INOF_LINK_DOWN, true, now_ns);
+			h->end_ns = now_ns + INOF_KEEP_S * (uint64_t)SECOND_NS;
+		}
 		else if (!is_registered(h) && knows_others(h))
 			forget_ghost(r, h, now_ns);
 	}
@@ -717,8 +807,13 @@ void inof_fault(struct inof_registry *r, unsigned port, enum inof_reason reason,
 
 // ---- time
 
+// A purge and another service look at all receivers. What is left is done at the next poll.
+enum { AGE_COST_A_POLL = 64, AGE_COST_OF_ALL = 8 };
+
 static void age(struct inof_registry *r, uint64_t now_ns)
 {
+	unsigned cost = 0;
+
 	if (now_ns < r->next_age_ns)
 		return;
 	r->next_age_ns = UINT64_MAX;
@@ -727,14 +822,21 @@ static void age(struct inof_registry *r, uint64_t now_ns)
 
 		if (h == NULL)
 			continue;
-		if (h->pending != NULL && now_ns >= h->pending_ns)
+		if (h->pending != NULL && now_ns >= h->pending_ns && cost < AGE_COST_A_POLL) {
+			cost += AGE_COST_OF_ALL;
 			apply_pending(r, h, now_ns);
-		if (h->again_ns != 0 && now_ns >= h->again_ns)
+		}
+		if (h->again_ns != 0 && now_ns >= h->again_ns && cost < AGE_COST_A_POLL) {
+			cost++;
 			notices_answer(r, h, now_ns);
-		if (now_ns >= h->end_ns && !is_registered(h))
-			purge(r, h, now_ns);
-		else if (now_ns >= h->end_ns)
-			unregister(r, h, INOF_AGED_OUT, false, now_ns);
+		}
+		if (now_ns >= h->end_ns && cost < AGE_COST_A_POLL) {
+			cost += is_registered(h) ? 1 : AGE_COST_OF_ALL;
+			if (is_registered(h))
+				unregister(r, h, INOF_AGED_OUT, false, now_ns);
+			else
+				purge(r, h, now_ns);
+		}
 		if (r->host[i] == NULL)
 			continue;
 		r->next_age_ns = min_u64(r->next_age_ns, h->end_ns);
@@ -751,106 +853,39 @@ void inof_poll(struct inof_registry *r, uint64_t now_ns)
 	watch_reflectors(r, now_ns);
 	notices_compare(r, now_ns);
 	notices_send(r, now_ns);
+	r->busy_from = r->work + WORK_A_POLL;
+}
+
+bool inof_is_busy(const struct inof_registry *r)
+{
+	return r->work >= r->busy_from;
 }
 
 // ---- what the operator says
-
-static void place_all(struct inof_registry *r)
-{
-	for (unsigned i = 0; i < INOF_HOSTS; i++)
-		if (r->host[i] != NULL)
-			place_in_zones(r, r->host[i]);
-	r->zones_changed = ++r->change;
-}
 
 void inof_set_conf(struct inof_registry *r, const struct inof_conf *conf, uint64_t now_ns)
 {
 	bool placed = r->conf.default_zone != conf->default_zone;
 
 	r->conf = *conf;
+	r->pins = 0;
+	for (unsigned i = 0; i < conf->n_pins; i++) {
+		const struct inof_pin *p = &conf->pins[i];
+
+		r->pins = flow_mix(flow_mix(r->pins, p->ip.hi), p->ip.lo);
+		r->pins = flow_mix(flow_mix(r->pins, p->ports[0]), p->ports[1]);
+		r->pins = flow_mix(r->pins, p->peer);
+	}
 	for (unsigned i = 0; i < INOF_HOSTS; i++) {
 		struct host *h = r->host[i];
 
-		if (h != NULL && is_registered(h) && h->origin == INOF_AT_PORT &&
-		    !takes_part(r, h->port))
+		if (h != NULL && is_registered(h) &&
+		    ((h->origin == INOF_AT_PORT && !takes_part(r, h->port)) ||
+		     !pin_allows(pin_of(r, h->ip), place_of(h))))
 			unregister(r, h, INOF_ZONE_CHANGE, false, now_ns);
 	}
 	if (placed)
-		place_all(r);
-}
-
-static void free_zone(struct inof_registry *r, unsigned z)
-{
-	for (unsigned i = 0; i < INOF_HOSTS; i++)
-		if (r->host[i] != NULL && has_bit(r->host[i]->zone_set, z)) {
-			look_at_zones(r, r->host[i]);
-			look_at(r, r->host[i]);
-			put_bit(r->host[i]->zone_set, z, false);
-		}
-	inof_zone_fini(&r->zone[z]->def);
-	free(r->zone[z]);
-	r->zone[z] = NULL;
-}
-
-static void hide_zones(struct inof_registry *r)
-{
-	for (unsigned z = 1; z < ZONE_SLOTS; z++) {
-		if (r->zone[z] == NULL)
-			continue;
-		r->zone[z]->hidden = false;
-		for (unsigned k = 1; k < ZONE_SLOTS; k++)
-			if (r->zone[k] != NULL && r->zone[k]->source < r->zone[z]->source &&
-			    strcmp(r->zone[k]->def.name, r->zone[z]->def.name) == 0)
-				r->zone[z]->hidden = true;
-	}
-}
-
-static struct zone *new_zone(const struct inof_zone *def, int source)
-{
-	struct zone *z = calloc(1, sizeof(*z));
-
-	if (z == NULL || inof_zone_copy(&z->def, def) != 0) {
-		free(z);
-		return NULL;
-	}
-	z->source = source;
-	return z;
-}
-
-int inof_set_zones(struct inof_registry *r, enum inof_zone_source source,
-		   const struct inof_zone *zones, unsigned n, uint64_t now_ns)
-{
-	struct zone **made = calloc(n + 1, sizeof(*made));
-	unsigned n_kept = 0, at = 1, i;
-
-	(void)now_ns;
-	for (unsigned z = 1; z < ZONE_SLOTS; z++)
-		n_kept += r->zone[z] != NULL && r->zone[z]->source != (int)source;
-	for (i = 0; made != NULL && n_kept + n <= INOF_ZONES && i < n; i++) {
-		made[i] = new_zone(&zones[i], (int)source);
-		if (made[i] == NULL)
-			break;
-	}
-	if (made == NULL || i < n) {
-		for (i = 0; made != NULL && made[i] != NULL; i++) {
-			inof_zone_fini(&made[i]->def);
-			free(made[i]);
-		}
-		free(made);
-		return made != NULL && n_kept + n > INOF_ZONES ? -ENOSPC : -ENOMEM;
-	}
-	for (unsigned z = 1; z < ZONE_SLOTS; z++)
-		if (r->zone[z] != NULL && r->zone[z]->source == (int)source)
-			free_zone(r, z);
-	for (i = 0; i < n; i++) {
-		while (r->zone[at] != NULL)
-			at++;
-		r->zone[at] = made[i];
-	}
-	free(made);
-	hide_zones(r);
-	place_all(r);
-	return 0;
+		zoning_place_all(r);
 }
 
 // ---- beginning and end
@@ -871,6 +906,8 @@ int inof_create(unsigned n_ports, const struct inof_ops *ops, void *arg, uint32_
 	r->seed = seed;
 	r->hash = hash;
 	r->next_age_ns = UINT64_MAX;
+	r->round.next = INOF_HOSTS;
+	r->busy_from = WORK_A_POLL;
 	r->zone[0]->source = -1;
 	for (unsigned i = 0; i < BUCKETS; i++)
 		r->by_ip[i] = r->by_key[i] = NO_HOST;
@@ -895,11 +932,7 @@ void inof_destroy(struct inof_registry *r)
 	}
 	for (unsigned i = 0; i < INOF_PORTS; i++)
 		free(r->port[i].early);
-	for (unsigned z = 0; z < ZONE_SLOTS; z++)
-		if (r->zone[z] != NULL) {
-			inof_zone_fini(&r->zone[z]->def);
-			free(r->zone[z]);
-		}
+	zoning_free(r);
 	free(r);
 }
 
@@ -918,10 +951,15 @@ bool inof_host(const struct inof_registry *r, unsigned i, uint64_t now_ns,
 		.silent = h->silent, .reason = h->reason, .since_ns = h->since_ns,
 		.left_ns = h->end_ns > now_ns ? h->end_ns - now_ns : 0,
 		.unanswered = h->n_flights, .zones = h->zone_set,
-		.mac = h->owns_mac && h->key.len != 0 ? mac_of(&h->key) : NULL};
+		.mac = r->mac[h->no] != 0 ? mac_of(&h->key) : NULL};
 	for (unsigned w = 0; w < ZONE_WORDS; w++)
 		out->n_zones += (unsigned)__builtin_popcountll(h->zone_set[w]);
 	return true;
+}
+
+uint64_t inof_pins(const struct inof_registry *r)
+{
+	return r->pins;
 }
 
 uint64_t inof_change(const struct inof_registry *r)
@@ -938,32 +976,6 @@ unsigned inof_reflectors(const struct inof_registry *r, const struct inof_reflec
 unsigned inof_n_hosts(const struct inof_registry *r)
 {
 	return r->n_hosts;
-}
-
-const char *inof_zone_name(const struct inof_registry *r, unsigned slot)
-{
-	return slot == 0 ? "default" : r->zone[slot]->def.name;
-}
-
-bool inof_zone_at(const struct inof_registry *r, unsigned i, struct inof_zone_view *out)
-{
-	for (unsigned z = r->conf.default_zone ? 0 : 1; z < ZONE_SLOTS; z++) {
-		const struct zone *zone = r->zone[z];
-
-		if (zone == NULL || i-- > 0)
-			continue;
-		*out = (struct inof_zone_view){.name = inof_zone_name(r, z),
-					       .source = zone->source, .slot = z,
-					       .zone = z == 0 ? NULL : &zone->def,
-					       .hidden = zone->hidden};
-		return true;
-	}
-	return false;
-}
-
-bool inof_in_zone(const struct inof_registry *r, const struct inof_zone_view *zone, unsigned host)
-{
-	return has_bit(r->zone[zone->slot]->members, host);
 }
 
 const struct inof_told *inof_told(const struct inof_registry *r, uint64_t seq_no)

@@ -29,6 +29,7 @@ enum {
 	INOF_HOSTS = 8000,
 	INOF_LOCAL = 1000, // of these, for hosts at ports of this switch alone
 	INOF_PORTS = 128,
+	INOF_PINS = 1000,
 	INOF_WINDOW = 16, // notices on their way to a host: hosts that came,
 	INOF_WINDOW_ALL = 32, // and with those that went
 	INOF_KEY_MAX = 128, // bytes of chassis ID and port ID
@@ -46,9 +47,19 @@ enum {
 	INOF_REFLECTORS = 8,
 	INOF_PEERS_S = 5, // without a word of weir-inof, after which its sessions count as down
 	INOF_GHOST_S = 300, // a host that is gone is kept so long for those that must be told
+	// A registration lasts so long at most. A host whose link goes down keeps its address for
+	// its port so long.
+	INOF_KEEP_S = INOF_TTL_S,
 };
 
 enum inof_origin { INOF_AT_PORT, INOF_AT_PEER };
+
+// The ports at which an address may register, a bitmap; peer: and it may be at other switches.
+struct inof_pin {
+	struct ip_key ip;
+	uint64_t ports[INOF_PORTS / 64];
+	bool peer;
+};
 
 // From the policy.
 struct inof_conf {
@@ -56,6 +67,8 @@ struct inof_conf {
 	bool hard_zoning; // the switch drops frames between hosts that share no zone
 	bool unique_nqn; // a name belongs to the port that registers it first
 	uint64_t ports[INOF_PORTS / 64]; // a bitmap: those that take part
+	const struct inof_pin *pins; // n_pins of them, in order of inof_ip_is_above()
+	unsigned n_pins;
 };
 
 struct inof_ops {
@@ -64,15 +77,20 @@ struct inof_ops {
 	bool (*send)(void *arg, unsigned port, const struct inof_frame *f);
 	// about: the host's address. port: of the host, or UINT8_MAX.
 	void (*event)(void *arg, const struct event *e, const char *about);
+	// Whether the tables of the switch have the MAC address, or the IP address, at a place that
+	// is not the port. NULL: there are no tables.
+	bool (*is_elsewhere)(void *arg, unsigned port, const uint8_t mac[6], struct ip_key ip);
 };
 
 // Why a registration was refused.
 enum inof_refusal {
 	INOF_BAD_TLV,
-	INOF_ADDRESS_HELD, // by a host elsewhere
+	INOF_ADDRESS_HELD, // by a host elsewhere, also while its link is down
 	INOF_KEY_HELD, // chassis ID and port ID, by a host at another port
 	INOF_NQN_HELD,
 	INOF_NO_ROOM, // the table is full, or the port has its share
+	INOF_PINNED, // the policy pins the address to other ports
+	INOF_ELSEWHERE, // the tables of the switch have the host at another port
 	N_INOF_REFUSALS,
 };
 extern const char *const inof_refusal_name[N_INOF_REFUSALS];
@@ -98,8 +116,10 @@ __attribute__((warn_unused_result)) int inof_create(unsigned n_ports, const stru
 						    struct inof_registry **out);
 void inof_destroy(struct inof_registry *r); // NULL is fine
 
-// Hosts at ports that take part no more leave, because of a zone change.
+// Hosts at ports that take part no more, or that are not those of their pins, leave, because of a
+// zone change. The pins must live until the next call.
 void inof_set_conf(struct inof_registry *r, const struct inof_conf *conf, uint64_t now_ns);
+uint64_t inof_pins(const struct inof_registry *r); // a digest of the pins
 // All zones of a source, in place of those before. -ENOMEM, or -ENOSPC for more than INOF_ZONES
 // zones in all; the zones are then as before.
 __attribute__((warn_unused_result)) int inof_set_zones(struct inof_registry *r,
@@ -107,7 +127,8 @@ __attribute__((warn_unused_result)) int inof_set_zones(struct inof_registry *r,
 						       const struct inof_zone *zones, unsigned n,
 						       uint64_t now_ns);
 
-// The link of a port. A link that is down has no hosts. A registration that came less than
+// The link of a port. A link that is down has no hosts; their addresses stay the port's for
+// INOF_KEEP_S. A registration that came less than
 // INOF_EARLY_MS before the link is said to be up counts then.
 void inof_link(struct inof_registry *r, unsigned port, bool up, uint64_t now_ns);
 // A fault of a port, which takes its hosts offline. INOF_NO_FAULT: it is over.
@@ -116,6 +137,9 @@ void inof_fault(struct inof_registry *r, unsigned port, enum inof_reason reason,
 // An LLDP frame. True: an agent of hosts has sent it, and it is no LLDP neighbour.
 bool inof_lldp(struct inof_registry *r, unsigned port, const uint8_t *frame, uint32_t len,
 	       uint64_t now_ns);
+// The frames since the last poll have looked at so many zones that the caller should poll before it
+// gives the next one.
+bool inof_is_busy(const struct inof_registry *r);
 // A frame of EtherType 0x88a7 without tags.
 void inof_receive(struct inof_registry *r, unsigned port, const uint8_t *frame, uint32_t len,
 		  uint64_t now_ns);

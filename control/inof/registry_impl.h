@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between the files of control/inof: the data of a registry. registry.c has the hosts, their zones
-// and links; notices.c has what they are told.
+// Between the files of control/inof: the data of a registry. registry.c has the hosts and links,
+// zoning.c their zones, notices.c what they are told.
 #pragma once
 
 #include "control/inof/registry.h"
 
 #include <assert.h>
 
+#include "control/inof/zone_index.h"
 #include "dataplane/units.h"
 
 enum {
 	EARLY_BYTES = 32768, // of frames that come before the switch sees the link
 	WORDS = INOF_HOSTS / 64,
-	ZONE_SLOTS = 1 + INOF_ZONES, // the default zone is the first
-	ZONE_WORDS = (ZONE_SLOTS + 63) / 64,
 	BUCKETS = 16384,
 	NO_HOST = INOF_HOSTS,
 	VERSION_UNKNOWN = INOF_VERSION + 1,
 	FRAME_NS = SECOND_NS / INOF_RATE,
+	WORK_A_POLL = 50000,
+	LINGER_MS = 1000,
 };
 
 static_assert(WORDS * 64 == INOF_HOSTS, "whole words");
@@ -46,10 +47,10 @@ struct host {
 	uint32_t peer;
 	struct key key; // len 0: it is registered no more
 	uint64_t key_hash; // of the key, also when it is registered no more
-	bool owns_mac; // its chassis ID is its MAC address, and no other port had it before
 	bool present; // registered, and its link has been up since
 	bool online; // present without a fault
 	bool subscribes;
+	bool placed; // in the zones of its address, port and name
 	uint8_t reason;
 	struct inof_service service;
 	struct inof_registration *pending; // another service, which waits until all were told
@@ -82,6 +83,7 @@ struct inof_port {
 	bool up;
 	uint8_t fault; // enum inof_reason
 	unsigned n; // hosts at the port, also those that are gone
+	struct host *lingers; // the last of those that no other host must be told of; NULL: none
 	uint64_t tokens_ns, refilled_ns; // a frame is FRAME_NS
 	uint64_t alarmed_ns;
 	bool alarmed;
@@ -89,6 +91,13 @@ struct inof_port {
 	// Frames that came while the link was down, each behind a struct early_frame.
 	uint32_t early_len;
 	uint8_t *early; // EARLY_BYTES; NULL: none
+};
+
+// Receivers are compared with the truth in rounds. A round goes on at the next poll where it has
+// cost too much in one.
+struct round {
+	unsigned next; // receiver; INOF_HOSTS: the round is over
+	uint64_t zones[ZONE_WORDS], words[(WORDS + 63) / 64];
 };
 
 struct early_frame {
@@ -104,16 +113,24 @@ struct inof_registry {
 	uint32_t seed, n_created; // sequence numbers of hosts begin with both
 	uint64_t hash; // begins the hash of each address and key
 	struct inof_conf conf;
+	uint64_t pins; // their digest
 	uint64_t change; // counts what others can see
 	uint64_t zones_changed; // the last change of zones
 	uint64_t next_age_ns;
 	uint64_t dirty[WORDS]; // receivers that must be looked at
-	uint64_t dirty_zones[ZONE_WORDS]; // and all receivers of these zones
+	// And all receivers of these zones, for the changes of hosts of these words.
+	uint64_t dirty_zones[ZONE_WORDS], dirty_words[(WORDS + 63) / 64];
+	struct round round;
 	uint64_t online[2][INOF_BOTH][WORDS]; // by family and role: 1 target, 2 initiator
 	uint64_t due_ns[INOF_HOSTS]; // the next notice to a receiver
 	uint16_t by_ip[BUCKETS], by_key[BUCKETS];
 	struct host *host[INOF_HOSTS];
+	// By host. mac: the chassis ID is its MAC address, and no other port had it before; with
+	// bit 48. nqn: a hash of its name. 0: none.
+	uint64_t mac[INOF_HOSTS], nqn[INOF_HOSTS];
 	struct zone *zone[ZONE_SLOTS];
+	struct zone_index *index; // of the zones that are not hidden; NULL: there are none
+	uint64_t work, busy_from; // members of zones and keys that were looked at; see inof_is_busy
 	unsigned n_reflectors;
 	uint64_t heard_ns; // of weir-inof
 	struct inof_reflector reflector[INOF_REFLECTORS];
@@ -174,6 +191,16 @@ void host_unref(struct inof_registry *r, struct host *h, uint64_t now_ns);
 // port: UINT8_MAX for none.
 void registry_say(const struct inof_registry *r, enum event_type type, const struct host *h,
 		  unsigned port, uint32_t a, uint64_t now_ns);
+
+// ---- zones
+
+// Looks at all receivers of the zones of a host that has changed.
+void zoning_look_at(struct inof_registry *r, const struct host *h);
+// Puts the host into its zones.
+void zoning_place(struct inof_registry *r, struct host *h);
+void zoning_place_all(struct inof_registry *r);
+void zoning_leave(struct inof_registry *r, struct host *h);
+void zoning_free(struct inof_registry *r);
 
 // A frame of a host, before the switch sees the link.
 void registry_keep_early(struct inof_registry *r, unsigned port, const uint8_t *frame,

@@ -24,7 +24,7 @@ static bool parse_ip(const char *text, size_t len, struct ip_key *out)
 	return true;
 }
 
-static bool is_above(struct ip_key a, struct ip_key b)
+bool inof_ip_is_above(struct ip_key a, struct ip_key b)
 {
 	return a.hi != b.hi ? a.hi > b.hi : a.lo > b.lo;
 }
@@ -55,7 +55,7 @@ static const char *range(struct inof_member *m, const char *text)
 	if (!parse_ip(text, strlen(text), &m->last) ||
 	    inof_ip_is_v6(m->last) != inof_ip_is_v6(m->first))
 		return "a range is two addresses of one family: 10.0.0.1-10.0.0.9";
-	if (is_above(m->first, m->last))
+	if (inof_ip_is_above(m->first, m->last))
 		return "the range begins above its end";
 	return NULL;
 }
@@ -94,11 +94,14 @@ const char *inof_member_parse(const char *text, inof_port_fn *port, const void *
 	return wrong;
 }
 
+// The room for members is a power of two.
 int inof_zone_add(struct inof_zone *z, const char *text, const struct inof_member *m)
 {
-	struct inof_member *grown = realloc(z->members, (z->n + 1) * sizeof(*grown));
+	struct inof_member *grown = z->members;
 	char *copy = strdup(text);
 
+	if ((z->n & (z->n - 1)) == 0)
+		grown = realloc(z->members, (z->n == 0 ? 1 : 2 * z->n) * sizeof(*grown));
 	if (grown != NULL)
 		z->members = grown;
 	if (grown == NULL || copy == NULL) {
@@ -131,9 +134,9 @@ int inof_zone_copy(struct inof_zone *to, const struct inof_zone *from)
 }
 
 // One * at a time, with one step back: linear in the name for each of the stars.
-static bool matches(const char *pattern, const char *text, unsigned len)
+bool inof_name_matches(const char *pattern, const struct inof_nqn *nqn)
 {
-	const char *star = NULL, *end = text + len, *from = text;
+	const char *star = NULL, *text = nqn->text, *end = text + nqn->len, *from = text;
 
 	while (text < end) {
 		if (*pattern == '*') {
@@ -152,25 +155,4 @@ static bool matches(const char *pattern, const char *text, unsigned len)
 	while (*pattern == '*')
 		pattern++;
 	return *pattern == '\0';
-}
-
-static bool has(const struct inof_member *m, struct ip_key ip, const struct inof_nqn *nqn, int port)
-{
-	switch (m->kind) {
-	case INOF_MEMBER_IP:
-		return inof_ip_is_v6(ip) == inof_ip_is_v6(m->first) && !is_above(m->first, ip) &&
-		       !is_above(ip, m->last);
-	case INOF_MEMBER_NQN: return nqn->len > 0 && matches(m->text, nqn->text, nqn->len);
-	case INOF_MEMBER_PORT: break;
-	}
-	return port == m->port;
-}
-
-bool inof_zone_has(const struct inof_zone *z, struct ip_key ip, const struct inof_nqn *nqn,
-		   int port)
-{
-	for (unsigned i = 0; i < z->n; i++)
-		if (has(&z->members[i], ip, nqn, port))
-			return true;
-	return false;
 }

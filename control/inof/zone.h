@@ -39,6 +39,9 @@ struct inof_zone {
 	struct inof_member *members;
 };
 
+// The order of addresses; IPv4 is between addresses of IPv6.
+bool inof_ip_is_above(struct ip_key a, struct ip_key b);
+
 // The index of a port by its name, or -1.
 typedef int inof_port_fn(const void *arg, const char *name);
 
@@ -55,6 +58,5 @@ void inof_zone_fini(struct inof_zone *z);
 __attribute__((warn_unused_result)) int inof_zone_copy(struct inof_zone *to,
 						       const struct inof_zone *from);
 
-// Whether the zone has a host. port: -1 for a host of another switch.
-bool inof_zone_has(const struct inof_zone *z, struct ip_key ip, const struct inof_nqn *nqn,
-		   int port);
+// Whether a name is one of a pattern, the text of a member.
+bool inof_name_matches(const char *pattern, const struct inof_nqn *nqn);

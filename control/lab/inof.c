@@ -12,6 +12,7 @@
 #include "control/lab/fabric.h"
 #include "control/lab/inof_peers.h"
 #include "dataplane/switch_punt.h"
+#include "dataplane/switch_zones.h"
 #include "dataplane/units.h"
 
 enum {
@@ -76,10 +77,17 @@ static void switch_event(void *arg, const struct event *e, const char *about)
 	(void)about;
 }
 
+static bool is_elsewhere(void *arg, unsigned port, const uint8_t mac[6], struct ip_key ip)
+{
+	const struct registrar *s = arg;
+
+	return switch_station_elsewhere(s->sw->sw, port, mac, ip);
+}
+
 // As the policy of the switch says now. 0 or -ENOMEM.
 static int take_policy(struct registrar *s, uint32_t i, uint64_t now_ns)
 {
-	static const struct inof_ops ops = {mac_of, switch_sends, switch_event};
+	static const struct inof_ops ops = {mac_of, switch_sends, switch_event, is_elsewhere};
 	const struct inof_zone *zones;
 	struct inof_conf conf;
 	unsigned n;
@@ -125,7 +133,7 @@ static void act(struct lab_inof *in, struct registrar *s, uint64_t now_ns)
 		inof_poll(s->registry, now_ns);
 	if (!s->hard_zoning.wanted && !s->hard_zoning.on)
 		return;
-	in->f->out_of_memory |= hard_zoning_loop(&s->hard_zoning, s->sw->sw, s->registry);
+	in->f->out_of_memory |= hard_zoning_loop(&s->hard_zoning, s->sw->sw, s->registry, now_ns);
 	actor_poke(&s->sw->actor);
 }
 

@@ -28,6 +28,16 @@ enum tag_edit bridge_vlan_edit(const struct policy *pol, unsigned out_port, unsi
 // (LLDP, 802.3 slow protocols, 802.1X) would seem to come from this switch.
 bool bridge_may_pop(const struct pkt_info *pkt);
 
+// Whether a frame of a protocol between a station and its switch is on its way to another station,
+// which would take the frame for one of the switch: LLDP and slow protocols to a single station,
+// and iNOF beyond the link.
+static inline bool bridge_strays(const struct policy *pol, const struct pkt_info *pkt)
+{
+	if (pkt->kind == PKT_INOF)
+		return pol->inof && pkt->reserved_dst != DST_LINK_LOCAL;
+	return (pkt->kind == PKT_LLDP || pkt->kind == PKT_SLOW) && !pkt->group_dst;
+}
+
 // Applies a tag change; pcp is used by TAG_PUSH. Returns the change in length, or
 // INT32_MIN when the mbuf has no headroom.
 int bridge_edit_tag(struct rte_mbuf *m, enum tag_edit edit, unsigned vid, uint8_t pcp);

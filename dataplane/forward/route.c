@@ -289,6 +289,19 @@ uint32_t route_lookup_v6(const struct route_table *t, const uint8_t *ip)
 	return group != 0 ? (uint32_t)group : t->default_v6;
 }
 
+uint64_t route_resolve(const struct route_table *t, const struct neighbours *n, uint32_t group,
+		       struct ip_key dst)
+{
+	uint64_t adj;
+
+	if (group == 0)
+		return adj_of(ADJ_NO_ROUTE, 0, NULL);
+	if (t->groups[group - 1].n > 1)
+		return adj_many(group - 1);
+	adj = route_adj(t, t->groups[group - 1].first);
+	return adj_state(adj) == ADJ_LINK ? neighbours_lookup(n, adj_port(adj), dst) : adj;
+}
+
 void route_cache_renew(struct route_cache *c, uint64_t policy_version, uint32_t neighbours_version)
 {
 	if (c->policy_version == policy_version && c->neighbours_version == neighbours_version &&

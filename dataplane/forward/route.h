@@ -162,6 +162,10 @@ static inline uint64_t route_adj(const struct route_table *t, uint32_t nexthop)
 	return atomic_load_explicit(&t->adj[nexthop], memory_order_relaxed);
 }
 
+// The adjacency of a destination; group: as the lookup said. ADJ_MANY: one of a group, by flow.
+uint64_t route_resolve(const struct route_table *t, const struct neighbours *n, uint32_t group,
+		       struct ip_key dst);
+
 // A worker's own memory of recent answers. A slot holds while its epoch is the cache's, which moves
 // on with every policy and every change of a neighbour.
 struct route_slot {

@@ -8,6 +8,8 @@
 enum { WORD_BITS = 64, SLOTS_A_STATION = 4, HEAD_BYTES = 128 };
 // As few displaced addresses as one in FEW are good enough.
 enum { SEEDS = 4, FEW = 64 };
+// The first word of a row.
+enum { ROLES = ZONE_TARGET | ZONE_INITIATOR, AT_SHIFT = 8 };
 
 static_assert(sizeof(struct zone_table) <= HEAD_BYTES, "the head is before the places");
 static_assert(sizeof(struct zone_entry) == 8 && sizeof(struct zone_slot) == 32, "see mask");
@@ -109,9 +111,9 @@ static void add(struct zone_table *t, bool v4, struct ip_key key, const struct z
 	struct zone_entry *e = entry_of(t, v4, key);
 	uint64_t *row = row_of(t, e, v4);
 
-	row[0] |= s->roles;
+	row[0] = (row[0] & ROLES) | s->roles | (uint64_t)s->at << AT_SHIFT;
 	e->sum &= (1u << ZONE_SUM_BITS) - 1;
-	e->sum |= role_bit(row[0]);
+	e->sum |= role_bit(row[0] & ROLES);
 	for (uint32_t i = 0; i < s->n_zones; i++) {
 		row[1 + s->zones[i] / WORD_BITS] |= 1ull << s->zones[i] % WORD_BITS;
 		e->sum |= 1u << s->zones[i] % ZONE_SUM_BITS;
@@ -234,6 +236,53 @@ bool zone_parts_stations(const struct zone_table *t, const uint8_t *frame, bool 
 		free_to = zone_is_free(to, false);
 	}
 	return !free_from && !free_to && zone_parts(t, from, to);
+}
+
+// The station of an entry, if the port is the one where it registered. NULL: there is none.
+static const struct zone_entry *station_at(const struct zone_table *t, const struct zone_entry *e,
+					   bool v4, uint8_t port, uint8_t *stray)
+{
+	uint64_t at;
+
+	if (zone_is_free(e, v4))
+		return NULL;
+	at = row_of(t, e, v4)[0] >> AT_SHIFT;
+	if (at == 0 || at == port + 1u)
+		return e;
+	*stray = (uint8_t)at;
+	return NULL;
+}
+
+// By the IP address at l3, where the frame has one, or by the MAC address.
+static const struct zone_entry *find_station(const struct zone_table *t, const uint8_t *mac,
+					     uint8_t kind, const uint8_t *l3, uint8_t port,
+					     uint8_t *stray)
+{
+	const struct zone_entry *e = NULL;
+
+	if (kind == PKT_IPV4)
+		e = station_at(t, zone_find(&t->v4, zone_key_v4(l3), true), true, port, stray);
+	else if (kind == PKT_IPV6)
+		e = station_at(t, zone_find(&t->others, ip_key_v6(l3), false), false, port, stray);
+	if (e == NULL)
+		e = station_at(t, zone_find(&t->others, zone_key_mac(mac), false), false, port,
+			       stray);
+	return e;
+}
+
+bool zone_forbids_on(const struct zone_table *t, const uint8_t *frame, uint8_t kind, uint8_t l3_off,
+		     struct zone_way way, struct zone_stray *stray)
+{
+	const uint8_t *src = frame + l3_off + (kind == PKT_IPV4 ? 12 : 8);
+	const uint8_t *dst = src + (kind == PKT_IPV4 ? 4 : 16);
+	const struct zone_entry *from, *to;
+	uint8_t ignored;
+
+	*stray = (struct zone_stray){0};
+	from = find_station(t, frame + ETH_ALEN_, kind, src, way.in, &stray->at);
+	stray->is_source = stray->at != 0;
+	to = find_station(t, frame, kind, dst, way.out, stray->is_source ? &ignored : &stray->at);
+	return from != NULL && to != NULL && zone_parts(t, from, to);
 }
 
 bool zone_is_exempt(const uint8_t *frame, uint32_t len, const struct pkt_info *pkt)

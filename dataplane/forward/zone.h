@@ -11,6 +11,10 @@
 //   * both are initiators and no targets,
 //   * both are targets and no initiators.
 //
+// A station of this switch is known only at the port where it registered: as the source of frames
+// that come in by this port, and as the destination of frames that go out by it. So nobody can
+// restrict a station at another port by registering its address.
+//
 // Stations with one address in common share its entry, which has the zones and roles of all of
 // them. VLANs are not looked at: a host has its MAC address in each VLAN, and IP addresses of hosts
 // are unique in the network.
@@ -42,6 +46,7 @@ struct zone_station {
 	struct policy_addr addr; // family 0: none
 	const uint16_t *zones; // n_zones of them, in any order
 	uint32_t n_zones;
+	uint8_t at; // 1 + the port where it registered; 0: it is at another switch
 };
 
 struct zone_entry {
@@ -71,7 +76,7 @@ struct zone_index {
 // Immutable once filled.
 struct zone_table {
 	struct zone_index v4, others;
-	uint64_t *rows; // of an address: its roles, and a bit for each zone
+	uint64_t *rows; // of an address: its roles and `at` << 8, and a bit for each zone
 	uint32_t *v4_row; // of each entry of v4
 	uint32_t row_words, n_rows;
 	uint32_t own_bits; // of sums: those that stand for one zone
@@ -188,6 +193,22 @@ static force_inline bool zone_forbids(const struct zone_table *t, const uint8_t 
 	return unlikely(zone_parts(t, from, to)) &&
 	       zone_parts_stations(t, frame, kind == PKT_IPV4, from, to);
 }
+
+// The ports of a frame. out: a number that no port has where the frame is flooded.
+struct zone_way {
+	uint8_t in, out;
+};
+
+// A station that is not known at the port of a frame.
+struct zone_stray {
+	uint8_t at; // as of the station; 0: there is none
+	bool is_source;
+};
+
+// Whether a frame that zone_forbids() forbids is forbidden on its way. *stray: of a frame that is
+// not, why.
+bool zone_forbids_on(const struct zone_table *t, const uint8_t *frame, uint8_t kind, uint8_t l3_off,
+		     struct zone_way way, struct zone_stray *stray);
 
 // Frames that no zone stops: to groups, and ARP, neighbour discovery and LLDP also from host to
 // host.

@@ -192,5 +192,9 @@ bool parse(const uint8_t *frame, uint32_t len, struct pkt_info *out)
 		out->kind = PKT_MAC_CONTROL;
 	else if (out->ether_type == ETYPE_LLDP)
 		out->kind = PKT_LLDP;
+	else if (out->ether_type == ETYPE_SLOW)
+		out->kind = PKT_SLOW;
+	else if (out->ether_type == ETYPE_INOF)
+		out->kind = PKT_INOF;
 	return true;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One-pass parser: Ethernet, 802.1Q / QinQ, IPv4 (options, fragments), IPv6 (extension headers),
-// UDP, BTH of RoCEv2, MAC control, LLDP. Called by the ingress owner on every received frame.
+// UDP, BTH of RoCEv2, MAC control, protocols of the link. Called by the ingress owner on every
+// received frame.
 //
 // The frame is hostile: nothing beyond `len` is read, the walk is bounded (PARSE_MAX_TAGS tags,
 // PARSE_MAX_EXT extension headers), and what does not parse is simply a frame of the layer below.
@@ -26,7 +27,10 @@ enum pkt_kind {
 	PKT_IPV4,
 	PKT_IPV6,
 	PKT_MAC_CONTROL, // EtherType 0x8808, also behind tags, which 802.3 clause 31 does not allow
+	// Protocols between a station and its switch.
 	PKT_LLDP, // EtherType 0x88cc
+	PKT_SLOW, // 802.3 slow protocols, EtherType 0x8809
+	PKT_INOF, // EtherType 0x88a7
 };
 
 // Group addresses that are not plain multicast.

@@ -464,7 +464,8 @@ static void on_frame(struct nic *nic, const struct rte_mbuf *m)
 		on_arp(nic, frame, len);
 	else if (info.kind == PKT_LLDP && nic->cfg.hooks.lldp != NULL && m->data_len == len)
 		nic->cfg.hooks.lldp(nic->cfg.hooks.arg, frame, len, nic->now_ns);
-	else if (info.kind == PKT_OTHER && nic->cfg.hooks.other != NULL && m->data_len == len)
+	else if ((info.kind == PKT_OTHER || info.kind == PKT_INOF || info.kind == PKT_SLOW) &&
+		 nic->cfg.hooks.other != NULL && m->data_len == len)
 		nic->cfg.hooks.other(nic->cfg.hooks.arg, frame, len, nic->now_ns);
 	else
 		nic->stats.ignored++;

@@ -36,7 +36,7 @@ static bool is_ip(const struct pkt_info *p)
 
 static void check_sane(const struct pkt_info *p, uint32_t len)
 {
-	FUZZ_CHECK(p->kind <= PKT_LLDP && p->n_tags <= PARSE_MAX_TAGS);
+	FUZZ_CHECK(p->kind <= PKT_INOF && p->n_tags <= PARSE_MAX_TAGS);
 	FUZZ_CHECK(p->l3_off == 14 + 4 * p->n_tags && p->l3_off <= len);
 	FUZZ_CHECK(p->dscp < 64 && p->ecn < 4);
 	FUZZ_CHECK(is_ip(p) || (p->dscp == 0 && p->ecn == 0 && p->l4_off == 0 && !p->roce));

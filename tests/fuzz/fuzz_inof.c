@@ -168,7 +168,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	static const struct inof_ops ops = {mac_of, take_frame, take_event};
+	static const struct inof_ops ops = {mac_of, take_frame, take_event, NULL};
 	static const struct inof_conf conf = {.default_zone = true, .ports = {0xf}};
 	struct fuzz_in in = {data, len};
 	struct world w = {0};

@@ -319,6 +319,64 @@ static void a_tag_that_goes_uncovers_no_protocol_of_the_link(void **state)
 	bench_close(b);
 }
 
+// From the host at port 0 to an address, behind so many priority tags.
+static void send_type(struct bench *b, const uint8_t dst[6], unsigned n_tags, uint16_t type)
+{
+	uint8_t f[80] = {0}, *p = f + 12;
+
+	memcpy(f, dst, 6);
+	memcpy(f + 6, (uint8_t[]){2, 0, 0, 0, 0, 1}, 6);
+	for (unsigned i = 0; i < n_tags; i++, p += 4)
+		memcpy(p, (uint8_t[]){0x81, 0, 0, 0}, 4);
+	memcpy(p, (uint8_t[]){(uint8_t)(type >> 8), (uint8_t)type}, 2);
+	bench_send_raw(b, 0, f, (uint16_t)(60 + 4 * n_tags));
+	settle(b);
+}
+
+// A host that takes such a frame for one of the switch believes a forged notice, or LLDP with other
+// PFC classes.
+static void protocols_of_the_link_go_to_no_other_host(void **state)
+{
+	static const uint8_t host2[] = {2, 0, 0, 0, 0, 2}, all[] = {255, 255, 255, 255, 255, 255},
+			     group[] = {1, 0, 0x5e, 1, 2, 3}, bridges[] = {1, 0x80, 0xc2, 0, 0, 0},
+			     link[] = {1, 0x80, 0xc2, 0, 0, 0x0d};
+	// A bit each: with inof; without it.
+	static const struct {
+		uint16_t type;
+		const uint8_t *dst;
+		uint8_t dropped;
+	} rows[] = {{0x88a7, host2, 1},	 {0x88a7, all, 1},    {0x88a7, group, 1},
+		    {0x88a7, bridges, 1}, {0x88cc, host2, 3},  {0x8809, host2, 3},
+		    {0x88cc, all, 0},	 {0x8809, group, 0},  {0x88cc, bridges, 0},
+		    {0x88b5, host2, 0},	 {0x88a7, link, 0}};
+	static const char hosts[] =
+		"switch: {name: br, lldp: on}\n"
+		"ports:\n"
+		"  - {name: p1, device: \"wire:w1\", speed: 10G, inof: off}\n"
+		"  - {name: \"p[2-4]\", device: \"wire:w[2-4]\", speed: 10G}\n";
+	char with[512];
+
+	(void)state;
+	snprintf(with, sizeof(with), "%sinof: on\n", hosts);
+	for (unsigned on = 0; on < 2; on++) {
+		struct bench *b = bench_open(on ? with : hosts, 0);
+
+		for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+			for (unsigned n_tags = 0; n_tags <= 2; n_tags++) {
+				bool dropped = rows[i].dropped >> (on ? 0 : 1) & 1;
+				uint64_t before = bench_drops(b, DROP_LINK_PROTOCOL);
+				uint32_t n_rx = b->host[1].n_rx;
+
+				send_type(b, rows[i].dst, n_tags, rows[i].type);
+				assert_int_equal(bench_drops(b, DROP_LINK_PROTOCOL),
+						 before + dropped);
+				assert_int_equal(b->host[1].n_rx,
+						 n_rx + (!dropped && rows[i].dst != link));
+			}
+		bench_close(b);
+	}
+}
+
 static void a_shortest_frame_is_padded_when_its_tag_goes(void **state)
 {
 	struct bench *b = bench_open(vlans, 0);
@@ -483,6 +541,7 @@ int main(void)
 		cmocka_unit_test(pfc_behind_a_tag_ends_here),
 		cmocka_unit_test(two_tags_are_no_way_into_another_vlan),
 		cmocka_unit_test(a_tag_that_goes_uncovers_no_protocol_of_the_link),
+		cmocka_unit_test(protocols_of_the_link_go_to_no_other_host),
 		cmocka_unit_test(a_shortest_frame_is_padded_when_its_tag_goes),
 		cmocka_unit_test(filtering_is_no_loss_of_a_lossless_class),
 		cmocka_unit_test(the_same_address_may_live_in_two_vlans),

@@ -28,11 +28,12 @@ struct host {
 	unsigned no;
 	uint8_t roles;
 	uint64_t zones; // bitmap
+	uint8_t at; // 1 + the port where it registered; 0: at another switch
 };
 
 static struct zone_station station(const struct host *h, const uint16_t zones[64], uint8_t kind)
 {
-	struct zone_station s = {.roles = h->roles, .zones = zones};
+	struct zone_station s = {.roles = h->roles, .at = h->at, .zones = zones};
 
 	s.n_zones = (uint32_t)__builtin_popcountll(h->zones);
 	if (kind == RAW)
@@ -249,6 +250,50 @@ static void a_lossless_frame_dropped_by_a_zone_is_no_alarm(void **state)
 	bench_close(b);
 }
 
+// Host 3 is no host of iNOF. Host 4 has registered the addresses of host 3.
+static void a_station_is_known_at_the_port_where_it_registered_alone(void **state)
+{
+	static const struct host hosts[] = {{1, I, 1, 1}, {2, T, 2, 2}, {3, I, 1, 4}};
+
+	(void)state;
+	for (unsigned k = 0; k < 3; k++) {
+		struct bench *b = open_bridge();
+
+		set_now(b, hosts, 3);
+		send(b, kinds[k], 1, 3);
+		send(b, kinds[k], 3, 1);
+		assert_int_equal(bench_drops(b, DROP_ZONE), 0);
+		assert_int_equal(b->host[2].n_rx, 1);
+		assert_int_equal(b->host[0].n_rx, 1);
+		send(b, kinds[k], 1, 2);
+		send(b, kinds[k], 2, 1);
+		assert_int_equal(bench_drops(b, DROP_ZONE), 2);
+		set_now(b, (struct host[]){{1, I, 1, 1}, {3, I, 1, 3}}, 2);
+		send(b, kinds[k], 1, 3);
+		send(b, kinds[k], 3, 1);
+		assert_int_equal(bench_drops(b, DROP_ZONE), 4);
+		bench_close(b);
+	}
+}
+
+// A frame to an address that the bridge does not know goes to all ports.
+static void a_frame_that_is_flooded_is_not_judged(void **state)
+{
+	struct bench *b = bench_open(bridge, 0);
+
+	(void)state;
+	set_now(b, (struct host[]){{1, I, 1, 1}, {3, I, 1, 3}}, 2);
+	send(b, PKT_IPV4, 1, 3);
+	assert_int_equal(bench_drops(b, DROP_ZONE), 0);
+	assert_int_equal(b->host[2].n_rx, 1);
+	bench_control(b);
+	send(b, PKT_IPV4, 3, 1);
+	bench_control(b); // the bridge knows both now
+	send(b, PKT_IPV4, 1, 3);
+	assert_int_equal(bench_drops(b, DROP_ZONE), 2);
+	bench_close(b);
+}
+
 static void a_change_waits_until_the_workers_have_the_one_before(void **state)
 {
 	static const uint16_t far[] = {ZONES_MAX};
@@ -304,6 +349,95 @@ static void routed_frames_are_judged_by_their_ip_addresses(void **state)
 	}
 }
 
+// A host that has registered the address of a station of another routed port restricts nobody.
+static void a_routed_frame_is_judged_by_the_port_of_its_next_hop(void **state)
+{
+	static const uint16_t zones[] = {0, 1};
+	static const struct {
+		uint8_t from, to; // where they have registered
+		bool dropped;
+	} rows[] = {{1 + P1, 1 + P2, true}, {1 + P1, 1 + P3, false}, {1 + P3, 1 + P2, false},
+		    {1 + P1, 0, true}};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct bench *b = router_open("");
+		const struct router_packet p = {.src = "10.0.1.2", .dst = "10.0.2.2"};
+		struct zone_station s[2] = {
+			{.roles = I, .zones = zones, .n_zones = 1, .at = rows[i].from},
+			{.roles = T, .zones = zones + 1, .n_zones = 1, .at = rows[i].to}};
+
+		for (unsigned k = 0; k < 2; k++) {
+			s[k].addr.family = FAMILY_V4;
+			router_ip(k == 0 ? p.src : p.dst, s[k].addr.ip);
+		}
+		assert_int_equal(switch_set_zones(b->sw, s, 2), 0);
+		router_settle(b);
+		router_send(b, P1, &p);
+		router_settle(b);
+		assert_int_equal(bench_drops(b, DROP_ZONE), rows[i].dropped);
+		assert_int_equal(b->host[P2].n_rx, !rows[i].dropped);
+		bench_close(b);
+	}
+}
+
+// From a routed port into a VLAN, and from one VLAN into another: the address table has the port of
+// the next hop.
+static void a_frame_that_is_routed_into_a_vlan_is_judged_by_the_port_of_its_station(void **state)
+{
+	static const char svis[] =
+		"switch: {name: z}\n"
+		"vlans:\n"
+		"  - {id: 100, ip: 10.0.100.1/24, mac: \"02:00:00:00:01:64\"}\n"
+		"  - {id: 200, ip: 10.0.200.1/24, mac: \"02:00:00:00:01:c8\"}\n"
+		"ports:\n"
+		"  - {name: p1, device: \"wire:1\", speed: 10G, ip: 10.0.1.1/24}\n"
+		"  - {name: \"p[2-3]\", device: \"wire:[2-3]\", speed: 10G, "
+		"vlan: {untagged: 100}}\n"
+		"  - {name: p4, device: \"wire:4\", speed: 10G, vlan: {untagged: 200}}\n"
+		"fdb:\n"
+		"  - {mac: \"02:00:00:00:00:02\", port: p2}\n"
+		"  - {mac: \"02:00:00:00:00:04\", port: p4}\n"
+		"neighbours:\n"
+		"  - {ip: 10.0.1.2, mac: \"02:00:00:00:00:01\"}\n"
+		"  - {ip: 10.0.100.2, mac: \"02:00:00:00:00:02\"}\n"
+		"  - {ip: 10.0.200.2, mac: \"02:00:00:00:00:04\"}\n";
+	static const uint16_t zones[] = {0, 1};
+	static const struct {
+		const char *src;
+		uint8_t from, to; // 1 + the port
+		bool dropped;
+	} rows[] = {{"10.0.1.2", 1, 2, true}, {"10.0.1.2", 1, 3, false},
+		    {"10.0.200.2", 4, 2, true}, {"10.0.200.2", 4, 3, false}};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct bench *b = bench_open(svis, 0);
+		struct zone_station s[2] = {
+			{.roles = I, .zones = zones, .n_zones = 1, .at = rows[i].from},
+			{.roles = T, .zones = zones + 1, .n_zones = 1, .at = rows[i].to}};
+		uint8_t f[LEN];
+		uint16_t len = router_build(f, rows[i].from - 1u, &(struct router_packet){
+			.src = rows[i].src, .dst = "10.0.100.2", .len = LEN});
+
+		if (rows[i].from == 1)
+			memcpy(f, b->policy->ports[0].mac, 6);
+		else
+			memcpy(f, (uint8_t[]){2, 0, 0, 0, 1, 0xc8}, 6);
+		for (unsigned k = 0; k < 2; k++)
+			s[k].addr.family = FAMILY_V4;
+		router_ip(rows[i].src, s[0].addr.ip);
+		router_ip("10.0.100.2", s[1].addr.ip);
+		assert_int_equal(switch_set_zones(b->sw, s, 2), 0);
+		router_settle(b);
+		bench_send_raw(b, rows[i].from - 1u, f, len);
+		router_settle(b);
+		assert_int_equal(bench_drops(b, DROP_ZONE), rows[i].dropped);
+		assert_int_equal(b->host[1].n_rx, !rows[i].dropped);
+		bench_close(b);
+	}
+}
+
 static void frames_out_of_a_tunnel_are_judged_by_their_own_addresses(void **state)
 {
 	static const char vtep[] =
@@ -326,8 +460,9 @@ static void frames_out_of_a_tunnel_are_judged_by_their_own_addresses(void **stat
 	vxlan_write(out, &o);
 	memcpy(out, b->policy->ports[1].mac, 6);
 	memcpy(out + 6, (uint8_t[]){2, 0, 0, 0, 0, 2}, 6);
-	for (unsigned from = 3; from <= 4; from++) { // 4 is a target of the zone of 1
-		set_now(b, (struct host[]){{1, I, 1}, {3, T, 2}, {4, T, 1}}, 3);
+	// 4 is a target of the zone of 1. Somebody at p1 has registered the address of 5.
+	for (unsigned from = 3; from <= 5; from++) {
+		set_now(b, (struct host[]){{1, I, 1, 1}, {3, T, 2}, {4, T, 1}, {5, T, 2, 1}}, 4);
 		build(out + VXLAN_V4_LEN, PKT_IPV4, from, 1, 0);
 		bench_send_raw(b, 1, out, sizeof(out));
 		bench_run(b, MILLISECOND);
@@ -433,8 +568,13 @@ int main(void)
 		cmocka_unit_test(
 			a_forbidden_frame_is_learned_from_and_keeps_the_bridges_own_reasons),
 		cmocka_unit_test(a_lossless_frame_dropped_by_a_zone_is_no_alarm),
+		cmocka_unit_test(a_station_is_known_at_the_port_where_it_registered_alone),
+		cmocka_unit_test(a_frame_that_is_flooded_is_not_judged),
 		cmocka_unit_test(a_change_waits_until_the_workers_have_the_one_before),
 		cmocka_unit_test(routed_frames_are_judged_by_their_ip_addresses),
+		cmocka_unit_test(a_routed_frame_is_judged_by_the_port_of_its_next_hop),
+		cmocka_unit_test(
+			a_frame_that_is_routed_into_a_vlan_is_judged_by_the_port_of_its_station),
 		cmocka_unit_test(frames_out_of_a_tunnel_are_judged_by_their_own_addresses),
 		cmocka_unit_test(random_frames_and_changes_follow_the_rule),
 		cmocka_unit_test(a_change_under_traffic_stops_that_pair_and_loses_nothing_else),

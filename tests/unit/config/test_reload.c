@@ -44,7 +44,7 @@ static const char base[] =
 	"                                       mac_phy: 97, peer_response: quanta}}}}\n"
 	"vlans: [{id: 10, flood: on, ip: 10.0.10.1/24, mac: \"02:00:00:00:00:10\", mtu: 900}]\n"
 	"fdb: [{mac: \"02:00:00:00:00:01\", port: p2, vlan: 20}]\n"
-	"inof: {zones: {db: {members: [10.0.0.1]}}}\n"
+	"inof: {zones: {db: {members: [10.0.0.1]}}, hosts: {10.0.0.9: peer}}\n"
 	"profiles:\n"
 	"  other: {trust: pcp, classes: {3: {lossless: on}, 4: {lossless: on}}}\n"
 	"  q:\n"
@@ -222,11 +222,14 @@ static const struct change changes[] = {
 	{ADD, ADD "    lldp: {willing: on}\n", " ports[0].lldp.willing", NULL},
 	{"time_scale: 3", "time_scale: 3\n  lldp: off", " switch.lldp", NULL},
 	{ADD, ADD "    inof: off\n", " ports[0].inof", NULL},
-	{"inof: {zones: {db: {members: [10.0.0.1]}}}", "inof: off", " inof.zones.db inof", NULL},
+	{"inof: {zones: {db: {members: [10.0.0.1]}}, hosts: {10.0.0.9: peer}}", "inof: off",
+	 " inof.hosts.10.0.0.9 inof.zones.db inof", NULL},
 	{"{zones:", "{default_zone: off, zones:", " inof.default_zone", NULL},
 	{"{zones:", "{hard_zoning: on, zones:", " inof.hard_zoning", NULL},
 	{"{zones:", "{unique_nqn: on, zones:", " inof.unique_nqn", NULL},
 	{"members: [10.0.0.1]", "members: [p1]", " inof.zones.db.members", NULL},
+	{"10.0.0.9: peer", "10.0.0.9: [p1, peer]", " inof.hosts.10.0.0.9.ports", NULL},
+	{"10.0.0.9: peer", "10.0.0.9: peer, 10.0.0.8: peer", " inof.hosts.10.0.0.8", NULL},
 	{"{db: {", "{more: {members: [p2]}, db: {", " inof.zones.more", NULL},
 	{"quanta: 65535}", "quanta: 65535, mode: auto}", " profiles.q.pfc.mode", NULL},
 	{ADD, ADD "    loop_detect: on\n", " ports[0].loop_detect", NULL},
@@ -545,6 +548,8 @@ static void generalise(const char *key, size_t len, char *out)
 		memmove(out + 8, out + 10, strlen(out + 10) + 1);
 	if (strncmp(out, "inof.zones.db.", 14) == 0)
 		memmove(out + 11, out + 14, strlen(out + 14) + 1);
+	if (strncmp(out, "inof.hosts.N0.N.N.N.", 20) == 0)
+		memmove(out + 11, out + 20, strlen(out + 20) + 1);
 	if (strncmp(out, "vxlan.vnis.N001.", 16) == 0)
 		memmove(out + 11, out + 16, strlen(out + 16) + 1);
 }

@@ -37,6 +37,40 @@ static void a_new_service_of_many_hosts_reaches_a_host_that_answers_late(void **
 	world_begin(&w, h, N(h));
 }
 
+// Of 41 targets one is among the first 64 hosts, which are compared with the others word by word.
+static void a_host_whose_window_is_full_misses_nothing_when_others_change(void **state)
+{
+	enum { FIRST = 64, TARGETS = 40, ALL = FIRST + TARGETS + 1 };
+	static struct host_model many[ALL];
+	struct host_model *last = &many[ALL - 1];
+
+	(void)state;
+	for (unsigned i = 0; i < ALL; i++) {
+		bool target = i == 0 || (i >= FIRST && i < ALL - 1);
+
+		many[i] = world_host(10 + i, i % 4, target ? INOF_TARGET : INOF_INITIATOR);
+		many[i].unsubscribed = i != ALL - 1;
+	}
+	last->port = 5;
+	last->silent = true;
+	world_end(&w);
+	world_begin(&w, many, ALL);
+	for (unsigned i = 0; i < ALL; i++)
+		world_register(&w, &many[i], 120);
+	world_run(&w, w.now_ns + S);
+	for (unsigned ttl = 0; ttl <= 120; ttl += 120) {
+		world_register(&w, &many[0], (uint16_t)ttl);
+		world_run(&w, w.now_ns + S);
+	}
+	last->silent = false;
+	world_run(&w, w.now_ns + 20 * S);
+	for (unsigned i = 0; i < ALL - 1; i++)
+		if (many[i].service.role == INOF_TARGET)
+			expect(last, &many[i], true, INOF_NO_FAULT);
+	world_end(&w);
+	world_begin(&w, h, N(h));
+}
+
 // Its link has not gone down, so it still has its connections.
 static void a_host_that_aged_out_is_told_what_it_missed(void **state)
 {
@@ -183,11 +217,12 @@ static void a_query_does_not_bring_back_a_name_that_another_port_has(void **stat
 	struct host_model second = world_host(9, 5, INOF_TARGET);
 
 	(void)state;
-	inof_set_conf(w.r, &conf, w.now_ns);
 	h[0].service.nqn = second.service.nqn = (struct inof_nqn){9, "nqn.array"};
 	register_all();
-	inof_link(w.r, 0, false, w.now_ns);
 	world_register(&w, &second, 120);
+	world_run(&w, w.now_ns + S);
+	inof_link(w.r, 0, false, w.now_ns);
+	inof_set_conf(w.r, &conf, w.now_ns);
 	inof_link(w.r, 0, true, w.now_ns);
 	world_query(&w, &h[0]);
 	world_run(&w, w.now_ns + S);
@@ -233,6 +268,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
 	const struct CMUnitTest tests[] = {
 		TEST(a_new_service_of_many_hosts_reaches_a_host_that_answers_late),
+		TEST(a_host_whose_window_is_full_misses_nothing_when_others_change),
 		TEST(a_host_that_aged_out_is_told_what_it_missed),
 		TEST(a_host_that_aged_out_gets_the_notices_that_it_had_not_acknowledged),
 		TEST(what_a_host_knew_is_not_known_to_the_next_one_with_its_address),

@@ -258,6 +258,45 @@ def of_two_reflectors_the_newest_word_counts():
     want(s.announce(reason="link-down", name="t", stamp=6), [(A, "link-down")])
 
 
+def a_word_of_before_the_clock_was_set_back_counts_no_more():
+    for withdrawn in (False, True):
+        s = Switch("r", "t").up("r").up("t")
+        s.announce(name="r", stamp=2 * 10**18)
+        s.announce(name="t", stamp=2 * 10**18)
+        s.remote.down("t")
+        # The switch of the host begins anew, with an older clock.
+        want(s.announce(stamp=10**18, name="r"), [])
+        want(s.announce(reason="link-down", stamp=10**18 + 1, name="r"), [(A, "link-down")])
+        if withdrawn:
+            want(s.withdraw("r"), [])
+
+
+def a_live_word_goes_before_one_of_a_session_that_ended():
+    s = Switch("r", "t").up("r").up("t")
+    s.announce(name="t", stamp=9)
+    s.up("t", ended=False) # another session, in which it has said nothing yet
+    want(s.announce(reason="link-down", stamp=2, name="r"), [(A, "link-down")])
+    want(s.announce(stamp=9, name="t"), [(A, "none")])
+
+
+def stamps_go_on_from_those_that_a_reflector_still_has():
+    s, local = Switch().up(), Local(5)
+    s.remote.own_route = local.heard
+    local.rows([(TLV, "none")], 0)
+    s.announce(OWN, stamp=6) # what it says now comes back
+    want(local.routes[HOST].stamp, 6)
+    s.announce(OWN, stamp=1000)
+    want((local.routes[HOST].stamp, local.routes[HOST].reason), (1001, "none"))
+    local.end(HOST, "link-down", 0)
+    s.announce(OWN, stamp=2000)
+    want((local.routes[HOST].stamp, local.routes[HOST].reason), (2001, "link-down"))
+    local.poll(LINGER_S)
+    want(local.routes, {}) # it is withdrawn all the same
+    s.announce(OWN, stamp=2**64 - 1) # no clock says that
+    local.rows([(TLV, "none")], 0)
+    want(local.routes[HOST].stamp, 2002)
+
+
 def a_host_that_one_of_two_reflectors_has_is_there():
     s = Switch("r", "t").up("r").up("t")
     s.announce(name="r")
@@ -347,6 +386,9 @@ TESTS = [the_attribute_has_version_state_reason_stamp_and_the_registration,
          a_reflector_that_is_gone_keeps_the_hosts_of_switches_that_the_other_one_does_not_know,
          a_run_that_begins_while_a_reflector_is_gone_waits_for_it_120_s,
          of_two_reflectors_the_newest_word_counts,
+         a_word_of_before_the_clock_was_set_back_counts_no_more,
+         a_live_word_goes_before_one_of_a_session_that_ended,
+         stamps_go_on_from_those_that_a_reflector_still_has,
          a_host_that_one_of_two_reflectors_has_is_there,
          own_routes_are_no_hosts_of_others,
          a_program_that_begins_anew_says_nothing_that_the_daemon_knows,

@@ -19,6 +19,9 @@ struct truth {
 	bool up[SWITCHES][PORTS], storm[SWITCHES][PORTS];
 	bool registered[HOSTS]; // and the link has been up since
 	uint64_t end_ns[HOSTS];
+	// Until when an address is a port's because its link went down; of which host.
+	uint64_t kept_ns[SWITCHES][ADDRESSES];
+	unsigned keeper[SWITCHES][ADDRESSES];
 	// What the switch has taken of the other: the host of an address is online, with this
 	// service.
 	bool taken[SWITCHES][ADDRESSES];
@@ -32,14 +35,15 @@ struct truth {
 enum deed {
 	LINK_DOWN, STORM, ZONE, DEFAULT_ZONE_OFF, QUERY, GOODBYE, SERVICE, ADDRESS, AGED_OUT,
 	RESTART, SPLIT, DETECTED, HEALED, CAME, WENT, SAME_HOST, HELD,
-	LOST, ACKS_LOST, N_DEEDS
+	KEPT, LOST, ACKS_LOST, N_DEEDS
 };
 static const char *const deed_name[N_DEEDS] = {
 	"links went down", "storms", "zones", "no default zone", "hosts began anew", "goodbyes",
 	"services changed", "addresses changed", "hosts aged out", "switches began anew",
 	"switches lost each other", "and noticed it", "and met again", "peers' hosts came",
 	"peers' hosts went", "switches had one host", "registrations of peers' hosts",
-	"notices were lost", "acknowledgements were lost",
+	"addresses were kept for a link that was down", "notices were lost",
+	"acknowledgements were lost",
 };
 static unsigned long deeds[N_DEEDS];
 
@@ -115,6 +119,24 @@ static void age_out(unsigned i)
 	host[i].ip = ip_key_v4(0);
 }
 
+// A host whose link is down keeps the address for its port. 0: of this port, or none does.
+static bool is_kept(unsigned sw, struct ip_key ip, unsigned port)
+{
+	unsigned a = (uint8_t)ip.lo;
+
+	return w[sw].now_ns < t.kept_ns[sw][a] && host[t.keeper[sw][a]].port != port;
+}
+
+// The host registers: it gives up what it kept, or takes it back.
+static void keep_no_more(unsigned i, struct ip_key ip)
+{
+	unsigned sw = switch_of(i);
+
+	for (unsigned a = 0; a < ADDRESSES; a++)
+		if (t.keeper[sw][a] == i || a == (uint8_t)ip.lo)
+			t.kept_ns[sw][a] = 0;
+}
+
 // The host is away: it has no address, and knows of no other.
 static void leave(unsigned i)
 {
@@ -139,7 +161,8 @@ static void act_register(unsigned i)
 	uint64_t n_refused = *refused;
 
 	if (!t.up[switch_of(i)][h->port] ||
-	    (!t.registered[i] && holder_at(switch_of(i), ip) >= 0))
+	    (!t.registered[i] && (holder_at(switch_of(i), ip) >= 0 ||
+				  is_kept(switch_of(i), ip, h->port))))
 		return; // what is refused has tests of its own
 	if (!t.registered[i]) {
 		if (!ip_key_same(ip, before[i]))
@@ -158,6 +181,7 @@ static void act_register(unsigned i)
 	deeds[SAME_HOST] += !t.registered[i] && holder_at(1 - switch_of(i), ip) >= 0;
 	t.registered[i] = true;
 	t.end_ns[i] = at->now_ns + 120 * S;
+	keep_no_more(i, h->ip);
 }
 
 static void act_change(unsigned i)
@@ -174,8 +198,10 @@ static void act_change(unsigned i)
 		h->service.role = (uint8_t)(1 + pick(3));
 		world_register(at, h, 120);
 		deeds[SERVICE]++;
-	} else if (holder_at(switch_of(i), ip) < 0 && !is_held(switch_of(i), ip)) {
+	} else if (holder_at(switch_of(i), ip) < 0 && !is_held(switch_of(i), ip) &&
+		   !is_kept(switch_of(i), ip, h->port)) {
 		h->ip = ip;
+		keep_no_more(i, ip);
 		// Its agent begins anew with another address.
 		world_forget(h);
 		world_register(at, h, 120);
@@ -193,9 +219,11 @@ static void act_link(unsigned sw, unsigned port)
 	deeds[LINK_DOWN] += !up;
 	inof_link(w[sw].r, port, up, w[sw].now_ns);
 	for (unsigned i = sw * HOSTS_EACH; i < (sw + 1) * HOSTS_EACH && !up; i++) {
-		if (host[i].port == port && t.registered[i])
+		if (host[i].port == port && t.registered[i]) {
+			t.kept_ns[sw][(uint8_t)host[i].ip.lo] = w[sw].now_ns + INOF_KEEP_S * S;
+			t.keeper[sw][(uint8_t)host[i].ip.lo] = i;
 			leave(i);
-		else if (host[i].port == port)
+		} else if (host[i].port == port)
 			world_forget(&host[i]);
 	}
 }
@@ -278,6 +306,7 @@ static void begin_switch(unsigned sw, uint64_t now_ns)
 		t.storm[sw][p] = false;
 	}
 	memset(t.taken[sw], 0, sizeof(t.taken[sw]));
+	memset(t.kept_ns[sw], 0, sizeof(t.kept_ns[sw]));
 }
 
 // The power of the switch goes: so do all its links.
@@ -316,7 +345,9 @@ static void take(unsigned sw, const struct inof_registration *reg, enum inof_rea
 {
 	unsigned address = (uint8_t)reg->ip.lo;
 	bool *taken = &t.taken[sw][address], online = reason == INOF_NO_FAULT;
-	bool own = holder_at(sw, reg->ip) >= 0;
+	bool own = holder_at(sw, reg->ip) >= 0 || is_kept(sw, reg->ip, PORTS);
+
+	deeds[KEPT] += online && is_kept(sw, reg->ip, PORTS);
 
 	assert_int_equal(inof_peer_word(w[sw].r, 1, reg, reason, w[sw].now_ns), !online || !own);
 	deeds[CAME] += !*taken && online && !own;
@@ -414,12 +445,13 @@ static void act(void)
 		wait(pick(20) == 0 ? pick(100) * S : pick(2000) * MS);
 }
 
-// The host that a switch believes to have an address: its own, else the other's. -1: none.
+// The host that a switch believes to have an address: its own, else that of the other, if it has
+// taken the host. -1: none.
 static int believed_at(unsigned sw, struct ip_key ip)
 {
 	int own = holder_at(sw, ip);
 
-	return own >= 0 ? own : holder_at(1 - sw, ip);
+	return own >= 0 || !t.taken[sw][(uint8_t)ip.lo] ? own : holder_at(1 - sw, ip);
 }
 
 static unsigned wrong_at_rest(void)

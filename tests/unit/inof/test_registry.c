@@ -541,11 +541,6 @@ static void an_address_that_another_port_holds_stays_there(void **state)
 	inof_link(w.r, 5, false, w.now_ns);
 	world_run(&w, w.now_ns);
 	expect(&h[1], &h[0], true, INOF_NO_FAULT);
-	inof_link(w.r, 5, true, w.now_ns);
-	inof_link(w.r, 0, false, w.now_ns); // the holder is gone
-	world_register(&w, &thief, 120);
-	world_run(&w, w.now_ns);
-	assert_int_equal(count(5)->registrations, 1);
 }
 
 static void a_chassis_and_port_id_that_another_port_holds_stay_there(void **state)
@@ -624,14 +619,17 @@ static void a_host_that_was_silent_is_told_of_others_after_its_ghosts_are_forgot
 		many[i] = world_host(i + 1, i == 0 ? 1 : 0, i == 0 ? INOF_INITIATOR : INOF_TARGET);
 	world_begin(&big, many, N(many));
 	for (unsigned i = 0; i <= MANY; i++)
-		world_register(&big, &many[i], 1000);
+		world_register(&big, &many[i], 120);
 	world_run(&big, big.now_ns + S);
 	assert_int_equal(many[0].n_told, MANY);
 	many[0].silent = true;
 	for (unsigned i = 1; i <= MANY; i++)
 		world_register(&big, &many[i], 0);
-	world_register(&big, &many[MANY + 1], 1000);
-	world_run(&big, big.now_ns + INOF_GHOST_S * S - S);
+	for (unsigned i = 0; i < 3; i++) {
+		world_register(&big, &many[0], 120);
+		world_register(&big, &many[MANY + 1], 120);
+		world_run(&big, big.now_ns + INOF_GHOST_S * S / 3 - S / 3);
+	}
 	assert_null(world_told(&many[0], many[MANY + 1].ip));
 	world_run(&big, big.now_ns + 2 * S);
 	assert_int_equal(inof_n_hosts(big.r), 2);

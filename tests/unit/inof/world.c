@@ -116,9 +116,18 @@ static void count_event(void *arg, const struct event *e, const char *about)
 	w->last_a[e->type] = e->a;
 }
 
+static bool is_elsewhere(void *arg, unsigned port, const uint8_t mac[6], struct ip_key ip)
+{
+	const struct world *w = arg;
+
+	(void)port;
+	(void)mac;
+	return ip_key_same(ip, w->elsewhere);
+}
+
 void world_begin(struct world *w, struct host_model *hosts, unsigned n)
 {
-	static const struct inof_ops ops = {mac_of, deliver, count_event};
+	static const struct inof_ops ops = {mac_of, deliver, count_event, is_elsewhere};
 	struct inof_conf conf = {.default_zone = true, .ports = {UINT64_MAX, UINT64_MAX}};
 
 	*w = (struct world){.host = hosts, .n_hosts = n, .rng = w->rng, .now_ns = S};

@@ -55,6 +55,7 @@ struct world {
 		struct inof_message m;
 	} ack[8192]; // n_acks of them are on their way
 	unsigned n_acks;
+	struct ip_key elsewhere; // the tables of the switch have it at no port of the test
 	bool (*check)(struct world *w, const struct inof_message *m);
 };
 

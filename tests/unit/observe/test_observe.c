@@ -80,7 +80,7 @@ static bool send_no_notice(void *arg, unsigned port, const struct inof_frame *f)
 // A target at port 0 and a peer's initiator, and a notice to the target.
 static struct inof_registry *registry_with_hosts(void)
 {
-	static const struct inof_ops ops = {no_mac, send_no_notice, ignore_event};
+	static const struct inof_ops ops = {no_mac, send_no_notice, ignore_event, NULL};
 	static const struct inof_conf conf = {.default_zone = true, .ports = {1}};
 	struct inof_registration r = {ip_key_v4(0x0a000001), true, {.role = INOF_TARGET}};
 	static const uint8_t one[] = {1};

@@ -22,7 +22,7 @@ static void check_sane(const struct pkt_info *p, uint32_t len)
 {
 	bool ip = p->kind == PKT_IPV4 || p->kind == PKT_IPV6;
 
-	assert_true(p->kind <= PKT_LLDP && p->n_tags <= PARSE_MAX_TAGS);
+	assert_true(p->kind <= PKT_INOF && p->n_tags <= PARSE_MAX_TAGS);
 	assert_true(p->l3_off == 14 + 4 * p->n_tags && p->l3_off <= len);
 	assert_true(p->dscp < 64 && p->ecn < 4);
 	assert_true(ip || (p->dscp == 0 && p->ecn == 0 && p->l4_off == 0));

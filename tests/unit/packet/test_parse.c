@@ -292,7 +292,8 @@ static void control_frames_are_known_by_ether_type(void **state)
 		uint8_t n_tags, kind;
 	} rows[] = {
 		{0x8808, 0, PKT_MAC_CONTROL}, {0x8808, 1, PKT_MAC_CONTROL}, {0x88cc, 0, PKT_LLDP},
-		{0x88cc, 1, PKT_LLDP},	      {0x0806, 0, PKT_OTHER}, {0x0026, 0, PKT_OTHER},
+		{0x88cc, 1, PKT_LLDP},	      {0x8809, 0, PKT_SLOW},	    {0x88a7, 1, PKT_INOF},
+		{0x0806, 0, PKT_OTHER},	      {0x0026, 0, PKT_OTHER},
 	};
 
 	(void)state;
