@@ -35,7 +35,8 @@ static void check_sane(const struct pkt_info *p, uint32_t len)
 // Garbage behind a plausible start, so that the deep layers are reached often.
 static uint32_t garbage(struct rng *rng, uint8_t *f)
 {
-	static const uint16_t types[] = {0x0800, 0x86dd, 0x8100, 0x88a8, 0x9100, 0x8808, 0x88cc};
+	static const uint16_t types[] = {0x0800, 0x86dd, 0x8100, 0x88a8, 0x9100,
+					 0x8808, 0x88cc, 0x8809, 0x88a7};
 	static const uint8_t protos[] = {0, 17, 43, 44, 51, 60, 6};
 	uint32_t len = rng_next(rng) % 160, l3 = 12;
 	uint16_t type;
@@ -67,7 +68,7 @@ static uint32_t garbage(struct rng *rng, uint8_t *f)
 static void a_million_garbage_frames_do_no_harm(void **state)
 {
 	struct rng rng;
-	unsigned seen[2][PKT_LLDP + 1] = {{0}}, n_roce = 0, n_fragment = 0, n_bad = 0;
+	unsigned seen[2][PKT_INOF + 1] = {{0}}, n_roce = 0, n_fragment = 0, n_bad = 0;
 	unsigned n_fits = 0;
 
 	(void)state;
@@ -94,7 +95,7 @@ static void a_million_garbage_frames_do_no_harm(void **state)
 		free(copy);
 	}
 	// The garbage did reach every corner.
-	for (unsigned k = 0; k <= PKT_LLDP; k++)
+	for (unsigned k = 0; k <= PKT_INOF; k++)
 		assert_true(seen[0][k] > 1000);
 	assert_true(seen[1][PKT_IPV4] > 1000 && seen[1][PKT_IPV6] > 1000);
 	assert_true(n_roce > 1000 && n_fragment > 1000 && n_bad > 1000);
