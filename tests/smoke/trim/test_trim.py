@@ -7,6 +7,7 @@ trimmed packets again.
 usage: test_trim.py BUILD_DIR
 """
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -171,7 +172,9 @@ def a_capture_of_the_switch_says_which_frames_are_trimmed():
         want(capture.wait(20) == 0, capture.said())
         out = subprocess.run(["tshark", "-r", path, "-T", "fields", "-e", "frame.comment", "-e",
                               "frame.len"], check=True, capture_output=True, text=True).stdout
-        want(out.splitlines() == ["dir=out class=6 queue=6 queue_bytes=0 trim=0\t128"] * 6, out)
+        # On a busy machine a frame may find the one before it in the queue.
+        said = re.sub(r"queue_bytes=(0|128|256|384|512|640) ", "queue_bytes=N ", out)
+        want(said.splitlines() == ["dir=out class=6 queue=6 queue_bytes=N trim=0\t128"] * 6, out)
         want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
 
 
