@@ -81,7 +81,7 @@ bool unknown_finds_way(const struct worker *w, struct frame *f, uint64_t key, un
 static const struct policer_params probes = {
 	.interval_ns = SECOND_NS / PROBES_A_SECOND, .burst_ns = SECOND_NS};
 
-static struct unknown_station *station_of(const struct worker *w, struct port *p, uint64_t key)
+static struct unknown_station *asked_slot(const struct worker *w, struct port *p, uint64_t key)
 {
 	return &p->unknown[rte_hash_crc_8byte(key, w->sw->hash_seed) % UNKNOWN_STATIONS];
 }
@@ -90,7 +90,7 @@ static struct unknown_station *station_of(const struct worker *w, struct port *p
 // begins anew.
 static struct unknown_station *asked_for(const struct worker *w, struct port *p, uint64_t key)
 {
-	struct unknown_station *u = station_of(w, p, key);
+	struct unknown_station *u = asked_slot(w, p, key);
 	uint64_t now_ns = w->now_ns;
 
 	if (u->key != key || now_ns - u->asked_ns >= UNREACHABLE_NS)
@@ -124,7 +124,7 @@ static bool probe_is_due(struct port *p, struct unknown_station *u, uint64_t now
 	return true;
 }
 
-static void say(struct worker *w, struct port *p, const struct frame *f, uint64_t key,
+static void say_unknown(struct worker *w, struct port *p, const struct frame *f, uint64_t key,
 		struct unknown_station *u)
 {
 	unsigned vid = key & 0xffff;
@@ -148,7 +148,7 @@ bool unknown_probes(struct worker *w, struct port *p, struct frame *f, uint64_t 
 		return true;
 	}
 	ctr_inc(&p->c.lossless_unknown);
-	say(w, p, f, key, u);
+	say_unknown(w, p, f, key, u);
 	fate_dropped(w, p, f, DROP_LOSSLESS_UNKNOWN);
 	return false;
 }

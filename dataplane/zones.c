@@ -39,7 +39,7 @@ static bool is_exempt(const struct frame *f, const struct pkt_info *pkt)
 // ---- the way of a frame that zones forbid
 
 // Where the address is, or was until its link went down.
-static uint8_t place_of(const struct worker *w, uint64_t key)
+static uint8_t port_of_station(const struct worker *w, uint64_t key)
 {
 	uint8_t at = fdb_lookup(&w->sw->fdb, w->fdb_cache, key);
 
@@ -64,7 +64,7 @@ static uint8_t routed_to(const struct worker *w, const struct frame *f)
 		return adj_port(adj);
 	if (adj_state(adj) != ADJ_VLAN)
 		return FDB_NO_PORT;
-	return place_of(w, (adj & ~0xffffull) | w->pol->svis[adj_port(adj) - IFACE_SVI].vid);
+	return port_of_station(w, (adj & ~0xffffull) | w->pol->svis[adj_port(adj) - IFACE_SVI].vid);
 }
 
 static uint8_t leads_to(const struct worker *w, const struct port *p, const struct frame *f,
@@ -77,7 +77,8 @@ static uint8_t leads_to(const struct worker *w, const struct port *p, const stru
 
 	if (!p->pol->routed) {
 		vid = bridge_ingress_vid(w->pol, p->no, eth, pkt, &tagged);
-		at = vid < 0 ? FDB_NO_PORT : place_of(w, fdb_key_in_frame(eth, (uint16_t)vid));
+		at = vid < 0 ? FDB_NO_PORT
+			     : port_of_station(w, fdb_key_in_frame(eth, (uint16_t)vid));
 	}
 	return at == FDB_ROUTER ? routed_to(w, f) : at;
 }

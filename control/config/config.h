@@ -46,7 +46,8 @@ must_check int config_load(const char *path, struct config **out, struct diags *
 // The same. *text is the text of the file, which the caller frees; NULL: not needed.
 must_check int config_load_text(const char *path, struct config **out, char **text,
 				struct diags *d);
-// What only a switch of this build must keep: as many pci: and vdev: ports as DPDK has places for.
+// Checks what the DPDK of this build limits: the number of pci: and vdev: ports. The lab needs no
+// DPDK ports.
 // 0, or -EINVAL with messages.
 must_check int config_check_live(const struct config *c, struct diags *d);
 must_check int config_parse(const char *name, const char *text, size_t len, struct config **out,

@@ -30,28 +30,20 @@ struct fdb_file {
 
 // ---- reading
 
-static unsigned port_named(const struct policy *p, const char *name)
-{
-	unsigned i = 0;
-
-	while (i < p->n_ports && strcmp(p->ports[i].name, name) != 0)
-		i++;
-	return i;
-}
-
 // Lines that this switch cannot use are passed over: a policy may have lost a port.
 static void take_line(const struct daemon *d, const char *line)
 {
 	char mac_text[18], port_name[LINE_LEN];
-	unsigned vid, port;
+	unsigned vid;
 	uint8_t mac[6];
+	int port;
 
 	if (sscanf(line, "%17s %u %127s", mac_text, &vid, port_name) != 3 || vid >= N_VLANS ||
 	    !cfg_parse_mac(mac_text, mac))
 		return;
-	port = port_named(d->policy, port_name);
-	if (port < d->policy->n_ports)
-		switch_fdb_stale(d->sw, mac, (uint16_t)vid, port, CLOCK_START_NS);
+	port = cfg_find_port(d->config, port_name);
+	if (port >= 0)
+		switch_fdb_stale(d->sw, mac, (uint16_t)vid, (unsigned)port, CLOCK_START_NS);
 }
 
 static bool is_recent(const struct daemon *d, FILE *file)
@@ -117,7 +109,7 @@ static void write_row(void *arg, const struct fdb_row *r)
 }
 
 // The file is whole at any moment. 0 or -errno.
-static int write_file(const struct fdb_file *f, uint64_t now_ns)
+static int write_addresses(const struct fdb_file *f, uint64_t now_ns)
 {
 	int fd = open(f->fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	struct writing w = {f->d->policy, fd < 0 ? NULL : fdopen(fd, "w")};
@@ -140,9 +132,9 @@ static int write_file(const struct fdb_file *f, uint64_t now_ns)
 	return err;
 }
 
-static void save(struct fdb_file *f, uint64_t now_ns)
+static void save_addresses(struct fdb_file *f, uint64_t now_ns)
 {
-	int err = write_file(f, now_ns);
+	int err = write_addresses(f, now_ns);
 
 	if (err != 0 && !f->failed)
 		log_line("%s warning fdb: cannot write %s: %s; after a restart lossless frames go "
@@ -156,12 +148,12 @@ static void save(struct fdb_file *f, uint64_t now_ns)
 void fdb_file_poll(struct fdb_file *f, uint64_t now_ns)
 {
 	if (now_ns - f->written_ns >= WRITE_EVERY_NS && switch_fdb_changes(f->d->sw) != f->written)
-		save(f, now_ns);
+		save_addresses(f, now_ns);
 }
 
 void fdb_file_destroy(struct fdb_file *f)
 {
 	if (f != NULL)
-		save(f, clock_now_ns(&f->d->clock));
+		save_addresses(f, clock_now_ns(&f->d->clock));
 	free(f);
 }

@@ -193,7 +193,7 @@ bool http_query(const struct http_request *q, const char *key, char *out, size_t
 
 // ---- requests that a page from elsewhere makes
 
-// What follows an address: nothing, or a port.
+// The text behind an address is empty, or a colon and digits.
 static bool is_port(const char *text)
 {
 	return *text == '\0' ||

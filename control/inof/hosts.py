@@ -242,8 +242,8 @@ class Remote:
             self.dirty.add(ip)
 
     def outdate(self, ip, peer, is_old):
-        """A reflector that is up knows more about a host than one that is down. What the latter
-        said of the host with such a stamp counts no more."""
+        """Ends what reflectors that are down said of the host with such a stamp. A reflector that
+        is up has said something newer."""
         for r in self.reflectors.values():
             p = r.paths.get(ip)
             if p and p.stale and r.up_at is None and p.peer == peer and is_old(p.route.stamp):

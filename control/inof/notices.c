@@ -220,8 +220,8 @@ static struct span changed_words(const struct round *round)
 	return s;
 }
 
-// A receiver that has changed itself, or whose window was full, is compared with all hosts. A
-// receiver whose zones have changed is compared with the hosts that have changed. Returns the cost.
+// Compares a receiver with all hosts if the receiver has changed or its window was full. Else it
+// compares the receiver with the hosts whose zones have changed. Returns the cost.
 static unsigned compare_next(struct inof_registry *r, struct host *h, struct span changed,
 			     uint64_t now_ns)
 {

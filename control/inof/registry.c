@@ -461,7 +461,7 @@ static bool is_at(const struct host *h, unsigned port)
 	return h != NULL && is_registered(h) && place_of(h) == port;
 }
 
-// What a frame claims.
+// A registration as its frame says it.
 struct claim {
 	struct key key;
 	struct inof_registration reg;
@@ -807,7 +807,8 @@ void inof_fault(struct inof_registry *r, unsigned port, enum inof_reason reason,
 
 // ---- time
 
-// A purge and another service look at all receivers. What is left is done at the next poll.
+// The cost of a host that goes or changes its service is that of all receivers. A poll spends the
+// first number; the hosts that are left wait for the next poll.
 enum { AGE_COST_A_POLL = 64, AGE_COST_OF_ALL = 8 };
 
 static void age(struct inof_registry *r, uint64_t now_ns)

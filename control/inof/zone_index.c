@@ -124,7 +124,7 @@ static unsigned find_in_tree(const struct range *r, unsigned n, struct ip_key ip
 
 // ---- names
 
-static uint64_t key_of(struct shape s, uint64_t head, uint64_t tail)
+static uint64_t shape_key(struct shape s, uint64_t head, uint64_t tail)
 {
 	return flow_end(flow_mix(flow_mix(head, tail), s.head * 256u + s.tail));
 }
@@ -200,7 +200,7 @@ static void add_pattern(struct zone_index *x, const char *text, unsigned slot,
 	*p = (struct pattern){.text = text, .zone = (uint16_t)slot};
 	if (head + tail > 0) {
 		add_shape(x, s, seen);
-		p->key = key_of(s, hash_forward(text, s.head),
+		p->key = shape_key(s, hash_forward(text, s.head),
 				hash_backward(end, star == NULL ? 0 : s.tail));
 	} else {
 		len = longest_piece(text, &gram);
@@ -241,7 +241,7 @@ static unsigned find_name(const struct zone_index *x, const struct inof_nqn *nqn
 		unsigned behind = s.tail == NO_STAR ? 0 : s.tail;
 
 		if (s.tail == NO_STAR ? s.head == nqn->len : s.head + behind <= nqn->len)
-			looks += find_key(x, key_of(s, head[s.head], tail[behind]), nqn, set);
+			looks += find_key(x, shape_key(s, head[s.head], tail[behind]), nqn, set);
 	}
 	for (unsigned len = 0; len <= GRAM && x->grams >> len != 0; len++)
 		for (unsigned at = 0; x->grams >> len & 1 && at + len <= nqn->len; at++)
@@ -261,7 +261,7 @@ unsigned zone_index_find(const struct zone_index *x, struct ip_key ip, const str
 	       (nqn->len == 0 ? 0 : find_name(x, nqn, set));
 }
 
-static void count(const struct inof_zone *const zones[ZONE_SLOTS], unsigned n_of[3])
+static void count_members(const struct inof_zone *const zones[ZONE_SLOTS], unsigned n_of[3])
 {
 	for (unsigned z = 0; z < ZONE_SLOTS; z++)
 		for (unsigned i = 0; zones[z] != NULL && i < zones[z]->n; i++)
@@ -286,7 +286,7 @@ struct zone_index *zone_index_create(const struct inof_zone *const zones[ZONE_SL
 	unsigned n_of[3] = {0};
 	size_t n_buckets = 1;
 
-	count(zones, n_of);
+	count_members(zones, n_of);
 	while (n_buckets < n_of[INOF_MEMBER_NQN])
 		n_buckets *= 2;
 	if (x != NULL) {

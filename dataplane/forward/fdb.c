@@ -248,7 +248,7 @@ void fdb_set_port(struct fdb *f, uint8_t port, uint32_t limit, uint32_t share)
 // ---- the table
 
 // An address, which may be stale.
-static struct fdb_entry *find(struct fdb *f, uint64_t key)
+static struct fdb_entry *find_any(struct fdb *f, uint64_t key)
 {
 	int32_t pos = rte_hash_lookup(f->hash, &key);
 
@@ -257,7 +257,7 @@ static struct fdb_entry *find(struct fdb *f, uint64_t key)
 
 struct fdb_entry *fdb_find(struct fdb *f, uint64_t key)
 {
-	struct fdb_entry *e = find(f, key);
+	struct fdb_entry *e = find_any(f, key);
 
 	return e == NULL || e->is_stale ? NULL : e;
 }
@@ -267,7 +267,7 @@ static struct fdb_entry *place(struct fdb *f, uint64_t key, unsigned what)
 {
 	if (rte_hash_add_key_data(f->hash, &key, (void *)(uintptr_t)what) != 0)
 		return NULL;
-	return find(f, key);
+	return find_any(f, key);
 }
 
 static void count(struct fdb *f, uint8_t port, bool added, bool moved, bool refused)
@@ -287,7 +287,7 @@ static bool full_of_static(const struct fdb *f, bool is_static)
 int fdb_learn(struct fdb *f, uint64_t key, uint8_t port, bool is_static, uint64_t now_ns,
 	      struct fdb_evicted *evicted)
 {
-	struct fdb_entry *e = find(f, key);
+	struct fdb_entry *e = find_any(f, key);
 	struct fdb_evicted gone = {0};
 	bool is_new, moved;
 
@@ -418,8 +418,8 @@ void fdb_make_stale(struct fdb *f, uint8_t port)
 
 void fdb_learn_stale(struct fdb *f, uint64_t key, uint8_t port, uint64_t now_ns)
 {
-	if (find(f, key) == NULL && fdb_learn(f, key, port, false, now_ns, NULL) == 0)
-		to_stale(f, find(f, key));
+	if (find_any(f, key) == NULL && fdb_learn(f, key, port, false, now_ns, NULL) == 0)
+		to_stale(f, find_any(f, key));
 }
 
 uint8_t fdb_stale_port(const struct fdb *f, uint64_t key)
