@@ -181,17 +181,19 @@ static bool subscribe(struct bridge *b)
 						  {"SUBSCRIBE", "WATERMARK_CLEAR_REQUEST"}};
 
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		redisReply *reply = b->notes.c == NULL ? NULL
-			: redisCommand(b->notes.c, "%s %s", commands[i][0], commands[i][1]);
+		const char *key;
+		redisReply *reply;
 
-		if (reply == NULL || reply->type == REDIS_REPLY_ERROR) {
+		REDIS_PUT(&b->notes, CONFIG_DB, commands[i][0], commands[i][1]);
+		reply = redis_reply(&b->notes, &key);
+		if (reply != NULL && reply->type == REDIS_REPLY_ERROR) {
 			snprintf(b->notes.err, sizeof(b->notes.err), "%s: %s", commands[i][0],
-				 reply != NULL ? reply->str : "the connection ended");
-			freeReplyObject(reply);
+				 reply->str);
 			redis_close(&b->notes);
-			return false;
 		}
 		freeReplyObject(reply);
+		if (b->notes.c == NULL)
+			return false;
 	}
 	return true;
 }

@@ -2,6 +2,7 @@
 #include "control/sonic/bridge/redis.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,6 +82,7 @@ void redis_close(struct redis *r)
 	r->n = 0;
 	forget_keys(r);
 	r->db = -1;
+	r->noted = 0;
 }
 
 static redisReplyObjectFunctions functions; // of hiredis, but for the next one
@@ -117,8 +119,9 @@ int redis_open(struct redis *r, const char *address)
 		return fail(r, "no memory");
 	if (r->c->err != 0)
 		return fail(r, r->c->errstr);
-	if (redisSetTimeout(r->c, limit) != REDIS_OK)
-		return fail(r, r->c->errstr);
+	if (fcntl(r->c->fd, F_SETFL, O_NONBLOCK) != 0)
+		return fail(r, strerror(errno));
+	r->c->flags &= ~REDIS_BLOCK; // what would block is no error
 	bound_arrays(r->c->reader);
 	return 0;
 }
@@ -153,11 +156,11 @@ void redis_put(struct redis *r, int db, unsigned n, const char *const *words)
 		queue(r, n, words, n > 1 ? words[1] : "");
 }
 
-// Waits until the server has sent something. False: it has not by *end_ns, which comes earlier when
+// Waits for `events` of the connection. False: there are none by *end_ns, which comes earlier when
 // the program is to end.
-static bool wait_until(const struct redis *r, uint64_t *end_ns)
+static bool wait_until(const struct redis *r, short events, uint64_t *end_ns)
 {
-	struct pollfd p = {.fd = r->c->fd, .events = POLLIN};
+	struct pollfd p = {.fd = r->c->fd, .events = events};
 
 	for (;;) {
 		uint64_t now_ns = monotonic_ns();
@@ -173,16 +176,40 @@ static bool wait_until(const struct redis *r, uint64_t *end_ns)
 	}
 }
 
+// 0 or -1 with r->err.
+static int send_queued(struct redis *r, uint64_t *end_ns)
+{
+	for (int sent = 0;;) {
+		if (redisBufferWrite(r->c, &sent) != REDIS_OK)
+			return fail(r, r->c->errstr);
+		if (sent)
+			return 0;
+		if (!wait_until(r, POLLOUT, end_ns))
+			return fail(r, "commands are not read in time");
+	}
+}
+
+// Hands what has come to the reader, which takes apart what it can and keeps the rest. Counts the
+// bytes in *n. 0 or -1 with r->err.
+static int read_more(struct redis *r, size_t *n)
+{
+	size_t before = r->c->reader->len;
+
+	if (redisBufferRead(r->c) != REDIS_OK)
+		return fail(r, r->c->errstr);
+	*n += r->c->reader->len - before;
+	return 0;
+}
+
 // Sends what is queued and takes one reply. redisGetReply() would give each byte a time of its own.
 // 0 or -1 with r->err.
 static int take_reply(struct redis *r, redisReply **reply)
 {
 	uint64_t end_ns = monotonic_ns() + (uint64_t)REDIS_TIMEOUT_S * SECOND_NS;
-	int sent = 0;
+	size_t n = 0;
 
-	while (!sent)
-		if (redisBufferWrite(r->c, &sent) != REDIS_OK)
-			return fail(r, r->c->errstr);
+	if (send_queued(r, &end_ns) != 0)
+		return -1;
 	for (;;) {
 		if (redisGetReplyFromReader(r->c, (void **)reply) != REDIS_OK)
 			return fail(r, r->c->reader->err == REDIS_ERR_OOM
@@ -190,12 +217,12 @@ static int take_reply(struct redis *r, redisReply **reply)
 					       : r->c->errstr);
 		if (*reply != NULL)
 			return 0;
-		if (r->c->reader->len > REDIS_ANSWER)
+		if (n > REDIS_ANSWER)
 			return fail(r, "an answer is too long");
-		if (!wait_until(r, &end_ns))
+		if (!wait_until(r, POLLIN, &end_ns))
 			return fail(r, "no answer in time");
-		if (redisBufferRead(r->c) != REDIS_OK)
-			return fail(r, r->c->errstr);
+		if (read_more(r, &n) != 0)
+			return -1;
 	}
 }
 
@@ -238,16 +265,14 @@ redisReply *redis_notification(struct redis *r, bool *read)
 {
 	redisReply *reply = NULL;
 
-	if (r->c == NULL)
+	if (r->c == NULL || (*read && read_more(r, &r->noted) != 0))
 		return NULL;
-	if (*read && redisBufferRead(r->c) != REDIS_OK) {
-		fail(r, r->c->errstr);
-		return NULL;
-	}
 	*read = false;
 	if (redisReaderGetReply(r->c->reader, (void **)&reply) != REDIS_OK)
 		fail(r, r->c->reader->errstr);
-	else if (reply == NULL && r->c->reader->len > REDIS_ANSWER)
+	else if (reply != NULL)
+		r->noted = 0;
+	else if (r->noted > REDIS_ANSWER)
 		fail(r, "a notification is too long");
 	return reply;
 }

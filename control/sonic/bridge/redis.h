@@ -3,7 +3,8 @@
 // come in the same order. Each command names its database, and the connection selects it. A server
 // that has not sent its whole answer within REDIS_TIMEOUT_S, that sends more than an answer may be,
 // or what is no reply, ends the connection: then every call fails until redis_open(). Blocks for
-// REDIS_TIMEOUT_S at most for each answer, and for a second once the program is to end (stop.h).
+// REDIS_TIMEOUT_S at most for what is queued and its first answer, and for each further answer, and
+// for a second once the program is to end (stop.h).
 #pragma once
 
 #include <hiredis/hiredis.h>
@@ -21,6 +22,7 @@ struct redis {
 	redisContext *c; // NULL: not open
 	int db; // selected by the last command that is queued; -1: not known
 	unsigned first, n; // replies that have not come
+	size_t noted; // bytes since the last notification
 	char *keys[REDIS_BATCH]; // of the queued commands, for messages. NULL: a SELECT
 	char err[REDIS_TEXT]; // why the connection ended
 };

@@ -24,32 +24,49 @@ WEIR_SONIC = sys.argv[1]
 MOST_RSS_KB = 250000
 
 
-def byte_by_byte(client, stop):
+def byte_by_byte(client, stop, request):
     """Each byte comes before a read has waited too long, and the answer never ends."""
     client.sendall(b"$100000\r\n")
     while not stop.wait(0.3):
         client.sendall(b"a")
 
 
-def without_an_end(client, stop):
+def without_an_end(client, stop, request):
     client.sendall(b"$2000000000\r\n")
     while not stop.is_set():
         client.sendall(b"a" * 65536)
 
 
-def of_too_many_parts(client, stop):
+def of_too_many_parts(client, stop, request):
     client.sendall(b"*2147483647\r\n")
     stop.wait(60)
 
 
-def of_nested_parts(client, stop):
+def of_long_parts(client, stop, request):
+    """No part is too long, and each is whole soon."""
+    client.sendall(b"*200\r\n")
+    for _ in range(200):
+        client.sendall(b"$1000000\r\n" + b"a" * 1000000 + b"\r\n")
+    stop.wait(60)
+
+
+def of_nested_parts(client, stop, request):
     client.sendall(b"*1\r\n" * 100000)
     stop.wait(60)
 
 
-def that_moves_the_terminal(client, stop):
+def that_moves_the_terminal(client, stop, request):
     client.sendall(b"-ERR \x1b]0;title\x07\x1b[31m \xc2\x9b\xe2\x80\xae\r\n" * 3)
     stop.wait(60)
+
+
+def no_subscription(client, stop, request):
+    """What comes before the subscription is answered as Redis does."""
+    if b"CONFIG" in request:
+        client.sendall(b"+OK\r\n*2\r\n$22\r\nnotify-keyspace-events\r\n$3\r\nAKE\r\n")
+        stop.wait(60)
+    else:
+        byte_by_byte(client, stop, request)
 
 
 @contextlib.contextmanager
@@ -59,8 +76,8 @@ def beside(answer):
 
     def serve(client):
         with contextlib.suppress(OSError):
-            client.recv(65536)
-            answer(client, stop)
+            request = client.recv(65536)
+            answer(client, stop, request)
 
     def accept():
         with contextlib.suppress(OSError):
@@ -104,16 +121,24 @@ def an_answer_has_a_time():
         want(bridge.poll() is None, log())
 
 
+def a_subscription_has_a_time():
+    with beside(no_subscription) as (bridge, log):
+        eventually(lambda: "no answer in time" in log(), "the subscription is late", 60)
+        want(bridge.poll() is None, log())
+
+
 def a_signal_ends_it_in_the_middle_of_an_answer():
-    with beside(byte_by_byte) as (bridge, log):
-        time.sleep(1)
-        took = ends_at_once(bridge)
-        # One second for each of the two last answers, and what a busy machine adds.
-        want(took < 20, f"it took {took:.1f} s: {log()}")
+    for answer in byte_by_byte, no_subscription:
+        with beside(answer) as (bridge, log):
+            time.sleep(1)
+            took = ends_at_once(bridge)
+            # One second for each of the two last answers, and what a busy machine adds.
+            want(took < 20, f"{answer.__name__}: it took {took:.1f} s: {log()}")
 
 
 def an_answer_has_a_size():
     for answer, why in ((without_an_end, "an answer is too long"),
+                        (of_long_parts, "an answer is too long"),
                         (of_too_many_parts, "an answer has too many parts"),
                         (of_nested_parts, "")):
         with beside(answer) as (bridge, log):
@@ -132,5 +157,6 @@ def a_text_of_the_server_moves_no_terminal():
         want(bridge.poll() is None, log())
 
 
-sys.exit(live.run_tests([an_answer_has_a_time, a_signal_ends_it_in_the_middle_of_an_answer,
+sys.exit(live.run_tests([an_answer_has_a_time, a_subscription_has_a_time,
+                         a_signal_ends_it_in_the_middle_of_an_answer,
                          an_answer_has_a_size, a_text_of_the_server_moves_no_terminal]))
