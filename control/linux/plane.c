@@ -225,15 +225,22 @@ static bool open_tap(struct plane *p, const struct iface *i, char *err, size_t e
 	return true;
 }
 
-// The device of a port may have been replaced by one with another MAC address.
+// The device of a port may have been replaced by one with another MAC address. Closes a tap that
+// would obey strangers.
 static void adapt_tap(struct plane *p, const struct iface *i)
 {
 	struct plane_iface *f = &p->iface[i->no];
+	int rc;
 
 	if (memcmp(f->tap.mac, i->mac, sizeof(f->tap.mac)) != 0 || f->tap.mtu != i->mtu) {
 		memcpy(f->tap.mac, i->mac, sizeof(f->tap.mac));
 		f->tap.mtu = i->mtu;
-		if (linux_tap_adapt(p->netns, &f->tap) != 0)
+		rc = linux_tap_adapt(p->netns, &f->tap);
+		if (rc == -EROFS) {
+			close_tap(p, i->no);
+			return;
+		}
+		if (rc != 0)
 			report(p, EVENT_LINUX_TAP_REFUSED, PORT_NONE, 0,
 			       "the kernel refuses the MAC address or MTU of a tap");
 	}
@@ -276,9 +283,9 @@ static bool make_taps(struct plane *p, uint64_t now_ns, char *err, size_t err_le
 			close_tap(p, (uint8_t)no);
 		if (!f->wanted)
 			continue;
-		if (f->tap.fd >= 0) {
+		if (f->tap.fd >= 0)
 			adapt_tap(p, &i);
-		} else if (!open_tap(p, &i, err, err_len)) {
+		if (f->tap.fd < 0 && !open_tap(p, &i, err, err_len)) {
 			f->retry_ns = now_ns + RETRY_NS;
 			all = false;
 		}
