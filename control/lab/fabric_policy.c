@@ -9,6 +9,7 @@
 #include "control/autoecn/agent.h"
 #include "control/lab/discovery.h"
 #include "control/lab/tunnels.h"
+#include "control/lab/without.h"
 #include "control/lldp/local.h"
 
 enum { MAX_MAPS = 64, SHOWN_NAMES = 4 };
@@ -158,10 +159,11 @@ int fabric_policy(const struct fabric *f, uint32_t sw, const struct sc_fault *re
 		facts[i] = fabric_port(f, sw, i).facts;
 	if (err == 0)
 		err = config_compile(c, facts, &p, d);
-	if (err == 0)
+	if (err == 0) {
+		mechanisms_off_in_policy(f->sc, p);
 		note_models(f->sc, p);
-	if (err == 0)
 		config_small_flows(c, p);
+	}
 	if (err == 0 && (!f->sc->routed || f->sc->tunnelled))
 		err = tunnels_addresses(&f->routes, sw, p);
 	if (reload != NULL)
@@ -283,6 +285,6 @@ int fabric_policies(struct fabric *f, struct diags *d)
 	}
 	join_repeated(f, &arena, owners, first, d);
 	arena_fini(&arena);
-	return err;
+	return err != 0 ? err : mechanisms_check(sc, d);
 }
 

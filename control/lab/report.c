@@ -16,6 +16,7 @@
 #include "control/lab/report_page.h"
 #include "control/lab/report_rows.h"
 #include "control/lab/timeline.h"
+#include "control/lab/without.h"
 #include "control/observe/fact.h"
 #include "control/observe/observe.h"
 #include "dataplane/qos/shaper.h"
@@ -632,6 +633,10 @@ static struct json_object *report_json(const struct run *r)
 	for (uint32_t i = 0; i < r->sc->params.n; i++)
 		row_text(params, r->sc->params.rows[i].name, r->sc->params.rows[i].value);
 	json_object_object_add(out, "params", params);
+	list = list_in(out, "without");
+	for (unsigned i = 0; i < N_MECHANISMS; i++)
+		if (r->sc->without >> i & 1)
+			json_object_array_add(list, json_object_new_string(mechanism_words[i]));
 	row_u64(out, "duration_ns", r->sc->duration_ns);
 	row_u64(out, "end_ns", r->end_ns);
 	row_bool(out, "until_done", r->sc->until_done);

@@ -10,6 +10,7 @@
 #include "control/lab/lab_capture.h"
 #include "control/lab/metric.h"
 #include "control/lab/report_rows.h"
+#include "control/lab/without.h"
 
 enum { MAX_ROWS = 20, TEXT = 32 };
 
@@ -344,6 +345,9 @@ void report_head(const struct run *r, FILE *out)
 		terminal_printf(out, "%s%s = %s%s", i == 0 ? "params: " : ", ",
 				r->sc->params.rows[i].name, r->sc->params.rows[i].value,
 				i + 1 == r->sc->params.n ? "\n" : "");
+	for (unsigned i = 0; i < N_MECHANISMS; i++)
+		if (r->sc->without >> i & 1)
+			fprintf(out, "without %s: %s\n", mechanism_words[i], mechanism_off[i]);
 	while (host < r->sc->n_hosts && r->sc->hosts[host].nic.rto_ns != 0)
 		host++;
 	if (host < r->sc->n_hosts) {

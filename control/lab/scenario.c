@@ -14,6 +14,7 @@
 #include "control/lab/routes.h"
 #include "control/lab/scenario_int.h"
 #include "control/lab/traffic.h"
+#include "control/lab/without.h"
 #include "dataplane/tap.h"
 #include "dataplane/units.h"
 
@@ -196,6 +197,10 @@ static const struct cfg_row root_rows[] = {
 	 .help = "time series"},
 	{FIELD(CFG_LINES, sc_keys, expect), .max = TEXT_LEN, .dflt_text = "nothing",
 	 .help = "conditions; the run fails where one does not hold"},
+	{FIELD(CFG_WORDS, sc_keys, about), .words = mechanism_words, .dflt_text = "nothing",
+	 .help = "mechanisms that it shows: without any of them some condition does not hold"},
+	{FIELD(CFG_WORDS, sc_keys, without), .words = mechanism_words, .dflt_text = "nothing",
+	 .help = "mechanisms that are switched off everywhere, to see what they do"},
 };
 SCHEMA(sc_root_schema, root_rows, sc_keys);
 
@@ -384,6 +389,7 @@ static void build(struct sc_builder *b)
 	unsigned mistakes = b->r.sink->n_errors;
 
 	take_values(b);
+	mechanisms_take(sc, &b->k.without);
 	sc->switches = arena_alloc(b->r.arena, SC_MAX_SWITCHES * sizeof(sc->switches[0]));
 	sc->hosts = arena_alloc(b->r.arena, SC_MAX_HOSTS * sizeof(sc->hosts[0]));
 	sc->links = arena_alloc(b->r.arena, SC_MAX_LINKS * sizeof(sc->links[0]));
@@ -394,6 +400,7 @@ static void build(struct sc_builder *b)
 	choose_forwarding(b);
 	b->sound = b->r.sink->n_errors == mistakes;
 	finish_hosts(b);
+	mechanisms_off_in_hosts(sc);
 	sc->flows = b->k.flows.items;
 	sc->n_flows = b->k.flows.n;
 	if (traffic_resolve(sc, b->r.sink) != 0)

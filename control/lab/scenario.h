@@ -183,6 +183,9 @@ struct scenario {
 	struct sc_text *histograms; // queues, ports, switches
 	const struct node *override; // of all switches, before their own
 	struct sc_model *models; // files, each once
+	struct cfg_pos without_at;
+	uint8_t without; // bits of mechanisms (without.h)
+	uint8_t *present; // likewise: some host has it, or a policy that was compiled
 	struct arena *arena;
 };
 

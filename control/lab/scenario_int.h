@@ -100,7 +100,7 @@ struct sc_keys {
 	const struct node *switches, *hosts, *override, *params;
 	struct cfg_list links, flows, faults;
 	struct sc_record_keys record;
-	struct cfg_words expect;
+	struct cfg_words expect, about, without;
 };
 
 extern const struct cfg_schema sc_root_schema; // scenario.c

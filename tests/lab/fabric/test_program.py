@@ -74,6 +74,20 @@ class Program(unittest.TestCase):
         swept = lab("sweep", *args, "--vary", "params.n=2,3").stdout
         self.assertIn("[1] lossless_drops <= $n\n", swept)
 
+    def test_a_mechanism_is_taken_away(self):
+        below = os.path.join(ROOT, "conf/lab/kmin-below-xoff.yaml")
+        done = lab("run", below, "--quiet", "--set", "without=[pfc, ecn]")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("without pfc: switches send no PAUSE", done.stdout)
+        result = json.loads(lab("run", below, "--quiet", "--json", "--set", "without=[pfc, ecn]",
+                                "--metric", "sum(marks(s1))", "--metric", "sum(pauses(s1))").stdout)
+        self.assertEqual(result["without"], ["pfc", "ecn"])
+        self.assertEqual([m["value"] for m in result["metrics"]], [0, 0])
+        done = lab("run", below, "--quiet", "--set", "without=ipcc")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("without: no host and no switch has ipcc", done.stderr)
+        self.assertIn("did you mean pfc", lab("check", below, "--set", "without=pcf").stderr)
+
     def test_a_mistake_is_exit_2_with_its_place(self):
         done = lab("run", PAIR, "--set", "duratoin=1ms")
         self.assertEqual(done.returncode, 2)
