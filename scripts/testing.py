@@ -6,6 +6,7 @@ A live test mostly waits. So LIVE_AT_ONCE live tests run at the same time. A liv
 tests run beside the live tests, at the lowest priority.
 """
 import argparse
+import contextlib
 import json
 import os
 import re
@@ -90,9 +91,20 @@ class Build:
                     print("\n".join(lines[i:i + 3]))
         return done.returncode == 0
 
+    def source(self):
+        """The checkout that the folder was made for; "": it is not made."""
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            with open(f"{self.dir}/meson-info/meson-info.json") as f:
+                return json.load(f)["directories"]["source"]
+        return ""
+
     def make(self):
         say(f"building {self.dir}/")
         there = os.path.exists(f"{self.dir}/build.ninja")
+        source = self.source()
+        if source not in ("", os.getcwd()): # ninja would make the other folder anew without an end
+            say(f"{self.dir}/ was made for {source}: rm -r {self.dir}")
+            return False
         if not there or self.options:
             verb = "configure" if there else "setup"
             if not self.command("meson", verb, self.dir, *self.options):

@@ -223,6 +223,29 @@ static void wred_has_an_effect(const struct subject *x)
 		     "neither marks nor drops" CURE "set ecn: on, not_ect: drop or ipcc: on");
 }
 
+// Else frames are marked that wait behind a single one, and DCQCN leaves a part of the line idle.
+static void kmin_is_two_frames(const struct subject *x)
+{
+	const struct config_port *longest = NULL; // its MTU is the largest of the profile
+
+	for (unsigned i = 0; i < x->c->n_ports; i++)
+		if (x->c->ports[i].profile == x->profile &&
+		    (longest == NULL || x->c->ports[i].item->mtu.n > longest->item->mtu.n))
+			longest = &x->c->ports[i];
+	for (unsigned cls = 0; cls < N_CLASSES && longest != NULL; cls++) {
+		const struct cfg_wred *w = &x->profile->classes[cls].wred;
+		const struct cfg_val *kmin = &w->curve[GREEN].kmin;
+		int64_t frame = longest->item->mtu.n + FRAME_OVERHEAD;
+
+		if (w->ecn.n && kmin->given && !kmin->bad && !kmin->percent && kmin->n < 2 * frame)
+			WARN(x->s, kmin,
+			     "%s is less than two frames of port %s, so senders slow down where "
+			     "nothing waits" CURE "give ten frames or more, %s",
+			     UNIT_TEXT(UNIT_BYTES, kmin->n), longest->name,
+			     UNIT_TEXT(UNIT_BYTES, 10 * frame));
+	}
+}
+
 static void lossy_class_floods(const struct subject *x)
 {
 	if (!cfg_floods(x->cls) && !x->cls->lossless.n)
@@ -774,6 +797,7 @@ void config_check(const struct config *c, struct diag_sink *s)
 		{OF_CLASS, buffers_make_sense},
 		{OF_CLASS, rates_make_sense},
 		{OF_CLASS, wred_has_an_effect},
+		{OF_PROFILE, kmin_is_two_frames},
 		{OF_CLASS, lossy_class_floods},
 		{OF_PORT, port_name_is_unique},
 		{OF_PORT, device_is_unique},

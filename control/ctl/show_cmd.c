@@ -100,10 +100,18 @@ static int cannot_show(const char *what)
 {
 	char kinds[SHOW_KINDS_LEN];
 	const char *near;
+	size_t at = 0;
 	unsigned n = 0;
 
 	while (kind_at(NULL, n) != NULL)
 		n++;
+	for (unsigned i = 0; i < n; i++) // inof: inof hosts, inof zones, ...
+		if (begins_kind(kind_at(NULL, i), what) && kind_at(NULL, i)[strlen(what)] == '-')
+			at += (size_t)snprintf(kinds + at, sizeof(kinds) - at, "%s%s %s",
+					       at > 0 ? ", " : "", what,
+					       kind_at(NULL, i) + strlen(what) + 1);
+	if (at > 0)
+		return misused("cannot show \"%s\" alone; one of: %s", what, kinds);
 	near = schema_closest(what, n, kind_at, NULL);
 	if (near != NULL)
 		return misused("cannot show \"%s\": did you mean %s?", what, near);

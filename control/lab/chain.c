@@ -191,6 +191,8 @@ void chain_walk(struct chain *c, const struct chain_view *v, struct chain_queue 
 
 		if (p.by == CHAIN_BY_HOST)
 			found_root(c, &p, path, n);
+		if (p.by == CHAIN_BY_NONE)
+			v->congested(v->arg, path[n - 1]);
 		if (p.by != CHAIN_BY_SWITCH)
 			return;
 		for (uint32_t i = 0; i < n; i++)
@@ -298,7 +300,8 @@ struct chain_fabric *chain_fabric_create(const struct scenario *sc)
 	chain_init(&c->chain, sc->stuck_ns != 0 ? sc->stuck_ns : LIFETIMES * longest);
 	c->still = calloc((size_t)sc->n_ports * N_CLASSES + 1, sizeof(*c->still));
 	c->walked = calloc((size_t)sc->n_ports * N_CLASSES + 1, sizeof(*c->walked));
-	if (c->still == NULL || c->walked == NULL) {
+	c->congested = calloc((size_t)sc->n_ports * N_CLASSES + 1, sizeof(*c->congested));
+	if (c->still == NULL || c->walked == NULL || c->congested == NULL) {
 		chain_fabric_destroy(c);
 		return NULL;
 	}
@@ -312,6 +315,7 @@ void chain_fabric_destroy(struct chain_fabric *c)
 	chain_fini(&c->chain);
 	free(c->still);
 	free(c->walked);
+	free(c->congested);
 	free(c);
 }
 
@@ -427,9 +431,16 @@ static bool pauses(const struct weir_switch *sw, unsigned port, unsigned pg)
 	return false;
 }
 
+static void count_congested(const void *arg, struct chain_queue q)
+{
+	const struct fabric *f = arg;
+
+	f->chain->congested[index_of(f, q)]++;
+}
+
 void chain_fabric_look(struct fabric *f)
 {
-	const struct chain_view view = {paused_by, still_since, f};
+	const struct chain_view view = {paused_by, still_since, count_congested, f};
 	struct chain *c = &f->chain->chain;
 
 	chain_begin(c, f->clock.now_ns);
@@ -458,6 +469,35 @@ void chain_fabric_look(struct fabric *f)
 }
 
 // ---- for people
+
+// Puts a queue into its place among those that are listed; the last one may fall out.
+static void insert(struct chain_congested *list, uint32_t n, uint32_t room,
+		   struct chain_congested x)
+{
+	uint32_t i = n < room ? n : room;
+
+	for (; i > 0 && list[i - 1].chains < x.chains; i--)
+		if (i < room)
+			list[i] = list[i - 1];
+	if (i < room)
+		list[i] = x;
+}
+
+uint32_t chain_fabric_congested(const struct fabric *f, struct chain_congested *out, uint32_t room)
+{
+	uint32_t n = 0;
+
+	for (uint32_t s = 0; s < f->sc->n_switches; s++)
+		for (uint32_t p = 0; p < f->sc->switches[s].n_ports; p++)
+			for (unsigned k = 0; k < N_CLASSES; k++) {
+				struct chain_congested x = {{s, (uint8_t)p, (uint8_t)k}, 0};
+
+				x.chains = f->chain->congested[index_of(f, x.queue)];
+				if (x.chains != 0)
+					insert(out, n++, room, x);
+			}
+	return n;
+}
 
 static void queue_text(const struct scenario *sc, struct chain_queue q, FILE *out)
 {

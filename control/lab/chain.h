@@ -12,7 +12,7 @@
 // A cycle is a deadlock only when it stands still: no frame has left any of its queues for
 // `stuck_ns`, and each was paused and not empty all the time. No healthy PAUSE lasts that long. A
 // cyclic dependency of which queues still drain is reported as a cyclic dependency. A port that is
-// merely offered more than it sends is no finding.
+// merely offered more than it sends is no finding: its queues are counted.
 #pragma once
 
 #include <stdbool.h>
@@ -51,6 +51,8 @@ struct chain_view {
 	struct chain_pause (*paused_by)(const void *arg, struct chain_queue q);
 	// Since when it is paused, not empty and has sent nothing; UINT64_MAX: it is not so.
 	uint64_t (*still_since)(const void *arg, struct chain_queue q);
+	// A chain ends there in congestion.
+	void (*congested)(const void *arg, struct chain_queue q);
 	const void *arg;
 };
 
@@ -119,6 +121,7 @@ struct chain_fabric {
 	struct chain chain;
 	struct chain_still *still; // by port of the scenario and class
 	uint64_t *walked; // look at which a chain began there
+	uint64_t *congested; // likewise: chains that ended there in congestion
 };
 
 __attribute__((warn_unused_result)) struct chain_fabric *
@@ -129,6 +132,14 @@ void chain_fabric_look(struct fabric *f);
 // Queues of a switch that at the last look had been paused, not empty and without a departure for
 // stuck_ns. port, cls: -1: all.
 uint32_t chain_fabric_stuck(const struct fabric *f, uint32_t sw, int port, int cls);
+
+// Up to `room` queues in which most chains ended in congestion, the most first. Returns how many
+// such queues there are.
+struct chain_congested {
+	struct chain_queue queue;
+	uint64_t chains;
+};
+uint32_t chain_fabric_congested(const struct fabric *f, struct chain_congested *out, uint32_t room);
 
 // "s2.p1.3 <- s1.p3.3 <- host h3 (storm since 5ms)"; of a cycle the first queue is also the last.
 void chain_fabric_text(const struct scenario *sc, const struct chain_finding *f, FILE *out);

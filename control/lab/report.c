@@ -27,17 +27,18 @@ enum { PATH_LEN = 4096 };
 int report_folder(const char *dir)
 {
 	char path[PATH_LEN];
+	int err = 0; // of the first folder on the way that cannot be made
 
 	if ((size_t)snprintf(path, sizeof(path), "%s/.", dir) >= sizeof(path))
 		return -ENAMETOOLONG;
-	// Each folder on the way, too; the folder below reports one that cannot be made.
 	for (char *slash = path; (slash = strchr(slash + 1, '/')) != NULL; *slash = '/') {
 		*slash = '\0';
-		mkdir(path, 0777);
+		if (mkdir(path, 0777) != 0 && errno != EEXIST && err == 0)
+			err = -errno;
 	}
-	if (mkdir(dir, 0777) != 0 && errno != EEXIST)
-		return -errno;
-	return access(path, W_OK | X_OK) != 0 ? -errno : 0;
+	if (access(path, W_OK | X_OK) == 0)
+		return 0;
+	return err != 0 ? err : -errno;
 }
 
 FILE *report_create(const char *dir, const char *file)

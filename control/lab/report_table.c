@@ -208,11 +208,12 @@ static struct class_sums sums_of(const struct run *r, const struct queue_sums *o
 	return sums;
 }
 
-// Queues with a weight. A queue with losses or PAUSE stands before a queue that only carried much.
+// Queues with a weight. Queues with losses are the heaviest ones, then those that were longest, or
+// whose priority group held most.
 static uint32_t list_queues(const struct run *r, struct queue_sums *list, struct order *order)
 {
 	struct queue_sums *o = list;
-	uint64_t weight;
+	uint64_t held;
 
 	for (uint32_t i = 0; i < r->sc->n_switches; i++) {
 		struct weir_switch *sw = r->fabric->switches[i].sw;
@@ -228,11 +229,14 @@ static uint32_t list_queues(const struct run *r, struct queue_sums *list, struct
 						      switch_pfc_rx(sw, port)->stats);
 				o->of_group = sums_of(r, o, c->class_to_pg,
 						      switch_pfc_tx(sw, port)->stats);
-				weight = ctr_get(&switch_queue_counters(sw, port, q)->tx_bytes);
-				if (o->of_queue.dropped + o->of_queue.pauses + o->of_group.pauses)
-					weight += UINT64_MAX / 2;
-				order[o - list] = (struct order){(uint32_t)(o - list), weight};
-				o += weight != 0;
+				held = max_u64(
+					switch_watermark(sw, port, WATERMARK_QUEUE, q),
+					switch_watermark(sw, port, WATERMARK_SHARED, q));
+				order[o - list] = (struct order){
+					(uint32_t)(o - list),
+					(long double)o->of_queue.dropped * UINT64_MAX + held};
+				o += held + o->of_queue.dropped + o->of_queue.pauses +
+					     o->of_group.pauses != 0;
 			}
 	}
 	return (uint32_t)(o - list);
@@ -270,14 +274,17 @@ static void queues_grid(const struct run *r, grid_emit_fn *emit, FILE *out)
 
 	if (list != NULL && order != NULL && r->end_ns != 0)
 		n = list_queues(r, list, order);
-	shown = take_heaviest(order, n);
+	qsort(order, n, sizeof(*order), heaviest);
+	shown = n < MAX_ROWS ? n : MAX_ROWS;
 	grid_init(
 		&g, "queues of switches (PAUSE out: of the priority group with the same number)",
 		"queue|Gb/s|of line|longest|marked|share|PAUSE out|pausing|PAUSE in|paused|dropped",
 		1);
 	if (shown < n)
-		grid_note(&g, "the %u of %u queues with losses or pauses, or the most bytes", shown,
-			  n);
+		grid_note(&g,
+			  "the %u of %u queues with losses, or that were longest, or whose "
+			  "priority group held most",
+			  shown, n);
 	for (uint32_t i = 0; i < shown; i++) {
 		grid_row(&g);
 		queue_cells(&g, r, &list[order[i].i]);

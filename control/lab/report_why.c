@@ -14,7 +14,7 @@
 #include "control/observe/observe.h"
 #include "dataplane/qos/watchdog.h"
 
-enum { MAX_ROWS = 20, TEXT_LEN = 400 };
+enum { MAX_ROWS = 20, TEXT_LEN = 400, SHOWN_CONGESTED = 4 };
 
 // A class, or a queue, of a port of a switch.
 struct place {
@@ -213,10 +213,37 @@ static bool sent_pause(const struct weir_switch *sw, unsigned port, unsigned cls
 
 void report_why_line(const struct run *r, FILE *out)
 {
-	if (r->fabric->chain->chain.n == 0 && find_place(r, &(struct place){0}, sent_pause))
-		fputs("why: no deadlock and no host at the root of PAUSE: ports were offered more "
-		      "than they send\n",
-		      out);
+	struct chain_congested list[SHOWN_CONGESTED];
+	uint32_t n;
+
+	if (r->fabric->chain->chain.n != 0 || !find_place(r, &(struct place){0}, sent_pause))
+		return;
+	n = chain_fabric_congested(r->fabric, list, SHOWN_CONGESTED);
+	fputs("why: no deadlock and no host at the root of PAUSE: ", out);
+	for (uint32_t i = 0; i < n && i < SHOWN_CONGESTED; i++)
+		fprintf(out, "%s%s.p%u.%u", i == 0 ? "" : ", ",
+			r->sc->switches[list[i].queue.sw].name, list[i].queue.port + 1u,
+			list[i].queue.cls);
+	if (n > SHOWN_CONGESTED)
+		fprintf(out, " and %u more queues", n - SHOWN_CONGESTED);
+	fputs(n == 0 ? "ports were offered more than they send\n"
+		     : n == 1 ? " was offered more than its port sends\n"
+			      : " were offered more than their ports send\n",
+	      out);
+}
+
+static void put_congested(const struct run *r, struct json_object *list)
+{
+	struct chain_congested queues[SHOWN_CONGESTED];
+	uint32_t n = chain_fabric_congested(r->fabric, queues, SHOWN_CONGESTED);
+
+	for (uint32_t i = 0; i < n && i < SHOWN_CONGESTED; i++) {
+		struct json_object *row = row_in(list);
+
+		put_place(r, queues[i].queue.sw, queues[i].queue.port, row);
+		row_u64(row, KEY(QUEUES, class), queues[i].queue.cls);
+		row_u64(row, "chains", queues[i].chains);
+	}
 }
 
 void report_why_json(const struct run *r, struct json_object *out)
@@ -238,6 +265,7 @@ void report_why_json(const struct run *r, struct json_object *out)
 	for (uint32_t i = 0; order != NULL && i < c->n; i++)
 		put_finding(r, &c->findings[order[i]], row_in(list));
 	free(order);
+	put_congested(r, list_in(out, "congested"));
 	list = list_in(out, "storms");
 	for (struct place p = {0}; find_place(r, &p, was_stormed); p.cls++) {
 		struct json_object *row = row_in(list);

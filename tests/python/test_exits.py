@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each exit status of docs/automation.md, caused on purpose; and where the sentence about it
 goes."""
+import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -148,3 +150,25 @@ def test_each_status_of_the_page_was_caused():
     told = {(program, int(n)) for program, text in rows
             for n in re.findall(r"(?:^|[,;] )(\d) ", text)}
     assert len(told) == 18 and CAUSED == told
+
+
+def test_pytest_runs_no_test_of_weir_in_its_checkout():
+    done = subprocess.run(["/usr/bin/python3", "-m", "pytest", "--collect-only", "-q", "-p",
+                           "no:cacheprovider"], cwd=ROOT, capture_output=True, text=True,
+                          timeout=60, check=False)
+    assert done.returncode == 5, done.stdout + done.stderr  # of pytest: no tests
+    assert "no tests collected" in done.stdout
+
+
+def test_a_copied_checkout_is_told_to_forget_its_build(tmp_path):
+    info = tmp_path / "build/meson-info"
+    info.mkdir(parents=True)
+    (tmp_path / "scripts").mkdir()
+    for name in "setup", "test", "testing.py", "contained", "choice.py", "contain":
+        shutil.copy(f"{ROOT}/scripts/{name}", tmp_path / "scripts")
+    (info / "meson-info.json").write_text(json.dumps({"directories": {"source": "/elsewhere"}}))
+    for command in ("scripts/setup",), ("scripts/test", "--no-setup"):
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120,
+                              check=False, stdin=subprocess.DEVNULL)
+        assert done.returncode == 1, (command, done.stdout + done.stderr)
+        assert re.search("build/? was made for /elsewhere: rm -r ", done.stdout), done.stdout

@@ -74,6 +74,14 @@ class Program(unittest.TestCase):
         swept = lab("sweep", *args, "--vary", "params.n=2,3").stdout
         self.assertIn("[1] lossless_drops <= $n\n", swept)
 
+    def test_the_queue_that_an_incast_fills_stands_first_and_is_the_reason(self):
+        done = lab("run", os.path.join(ROOT, "conf/lab/incast.yaml"), "--quiet", "--set",
+                   "duration=10ms", "--set", "expect=[]")
+        rows = done.stdout.split("\nqueues of switches")[1].splitlines()[2:]
+        self.assertRegex(rows[0], r"^s1\.p33\.3 ")
+        self.assertIn("why: no deadlock and no host at the root of PAUSE: s1.p33.3 was offered "
+                      "more than its port sends\n", done.stdout)
+
     def test_a_mechanism_is_taken_away(self):
         below = os.path.join(ROOT, "conf/lab/kmin-below-xoff.yaml")
         done = lab("run", below, "--quiet", "--set", "without=[pfc, ecn]")
@@ -290,6 +298,13 @@ class Program(unittest.TestCase):
             self.assertEqual(done.returncode, 2, args)
             self.assertEqual(done.stdout, "", args)
             self.assertIn("cannot write there: Not a directory", done.stderr, args)
+        if os.getuid() == 0: # who may write everywhere
+            with tempfile.TemporaryDirectory() as folder:
+                os.chmod(folder, 0o755)
+                done = subprocess.run(["setpriv", "--reuid=65534", "--clear-groups", LAB, "run",
+                                       PAIR, "--out", f"{folder}/runs/eq"], capture_output=True,
+                                      text=True, check=False, timeout=120)
+            self.assertIn("cannot write there: Permission denied", done.stderr)
 
     def test_switches_of_many_workers_and_frames_find_memory(self):
         done = lab("run", PAIR, "--quiet", "--set", "duration=50us", "--set",

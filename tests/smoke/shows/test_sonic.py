@@ -221,6 +221,7 @@ def t_style_and_words(_):
     for args, text in ((["fdb", "--style", "sonic"], "no table of this for show fdb"),
                        (["pfc", "--style", "cisco"], "--style is weir or sonic, not \"cisco\""),
                        (["queue", "watermark"], "cannot show \"queue\""),
+                       (["inof"], "one of: inof hosts, inof zones, inof log, inof ports"),
                        (["interfaces", "status"], "show interfaces status is weirctl show ports"),
                        (["pfc", "priority"], "is weirctl show pfc status"),
                        (["queue", "watermark", "multicast"], "show queue watermark unicast"),

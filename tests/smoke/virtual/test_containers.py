@@ -149,7 +149,9 @@ def a_node_changes_nothing_outside_of_it():
         json.dump({"name": "out", "topology": {"nodes": {"a": node}}}, f)
     said = play(["scripts/clab-netns", path],
                 ["a cat /proc/1/environ", f"a cat {folder}/made/file /run/made/file",
-                 "a grep CapBnd /proc/1/status", "a grep CapBnd /proc/self/status"])
+                 "a grep CapBnd /proc/1/status", "a grep CapBnd /proc/self/status",
+                 "a sh -c 'mktemp || echo no file can be made'"])
+    want("no file can be made" not in said, said)
     want(sorted(os.listdir(folder)) == ["bin", "out.clab.yml"], f"{os.listdir(folder)}")
     want(not os.path.exists("/run/made"), "no folder in /run of the machine")
     want(f"PATH={env['PATH']}\0" in said and "CAPABILITIES=+all\0" in said, said)

@@ -39,6 +39,14 @@ static uint64_t still_since(const void *arg, struct chain_queue q)
 	return ((const struct world *)arg)->still_ns[q.sw];
 }
 
+static unsigned n_congested[MAX_QUEUES]; // by switch
+
+static void congested(const void *arg, struct chain_queue q)
+{
+	(void)arg;
+	n_congested[q.sw]++;
+}
+
 static struct chain_pause by_queue(uint32_t i)
 {
 	return (struct chain_pause){.by = CHAIN_BY_SWITCH, .next = queue(i)};
@@ -54,7 +62,7 @@ static struct chain_pause by_host(uint32_t host, enum chain_reason reason, uint6
 static void look(struct chain *c, const struct world *w, uint64_t now_ns, const uint32_t *from,
 		 uint32_t n)
 {
-	const struct chain_view v = {paused_by, still_since, w};
+	const struct chain_view v = {paused_by, still_since, congested, w};
 
 	chain_begin(c, now_ns);
 	for (uint32_t i = 0; i < n; i++)
@@ -70,7 +78,7 @@ static void make_cycle(struct world *w, uint32_t first, uint32_t n, uint64_t sti
 	}
 }
 
-static void a_queue_that_nobody_pauses_is_no_finding(void **state)
+static void a_queue_that_nobody_pauses_is_no_finding_but_counted(void **state)
 {
 	static const uint32_t from[] = {2, 0};
 	struct world w = {0};
@@ -80,7 +88,10 @@ static void a_queue_that_nobody_pauses_is_no_finding(void **state)
 	chain_init(&c, STUCK_MS * MS);
 	w.by[2] = by_queue(1);
 	w.by[1] = by_queue(0);
+	memset(n_congested, 0, sizeof(n_congested));
 	look(&c, &w, MS, from, 2);
+	assert_int_equal(n_congested[0], 2);
+	assert_int_equal(n_congested[1] + n_congested[2], 0);
 	assert_int_equal(chain_count(&c, N_CHAIN_KINDS, 0), 0);
 	assert_int_equal(c.n, 0);
 	chain_fini(&c);
@@ -347,7 +358,7 @@ static void storms_are_numbered_by_time_whoever_told_first(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_queue_that_nobody_pauses_is_no_finding),
+		cmocka_unit_test(a_queue_that_nobody_pauses_is_no_finding_but_counted),
 		cmocka_unit_test(a_host_behind_several_queues_is_the_root_with_its_longest_chain),
 		cmocka_unit_test(spells_are_told_apart_and_the_longest_counts),
 		cmocka_unit_test(a_host_with_two_reasons_is_named_for_each),

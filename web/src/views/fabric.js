@@ -11,6 +11,14 @@ const TABLE_MS = 250;
 const portLink = (sw, port) =>
   h('a', { href: `#/port/${encodeURIComponent(sw)}/${encodeURIComponent(port)}` }, port);
 
+/** The queues behind PAUSE that has no other cause. */
+function congested(queues) {
+  const names = queues.map((q) => `${q.switch}.${q.port}.${q.class}`).join(', ');
+  return names === ''
+    ? 'Where there was PAUSE, ports were offered more than they send.'
+    : `More than their ports send was offered to these queues, those behind most PAUSE first: ${names}.`;
+}
+
 /** What report.why (lab) or `show causes` (live) says, in one form. */
 export function causesOf(model) {
   if (!model.live)
@@ -221,7 +229,7 @@ export function fabricView(app, [selected]) {
             { class: 'missing' },
             model.live
               ? (model.why('causes') ?? 'No sender is paused, and none was lately.')
-              : 'No deadlock, and no host at the root of PAUSE. Where there was PAUSE, ports were offered more than they send.'
+              : `No deadlock, and no host at the root of PAUSE. ${congested(model.report.congested ?? [])}`
           )
     );
   }

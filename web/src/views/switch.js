@@ -82,7 +82,7 @@ export function switchView(app) {
           'tx_enabled',
           'pfc_rx',
           'pfc_tx',
-          'rx_guard',
+          'rx_guard_possible',
         ],
       }),
     ],
