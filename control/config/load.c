@@ -540,8 +540,7 @@ static struct node *lab_port(struct arena *a, const struct node *ports, unsigned
 	if (p->profile != NULL)
 		put_child(a, n, p->profile, o->file);
 	put_scalar(a, n, "cable",
-		   arena_printf(a, "%" PRIu64 ".%02um", p->cable_cm / 100,
-				(unsigned)(p->cable_cm % 100)));
+		   arena_printf(a, "%s", UNIT_TEXT(UNIT_LENGTH, (int64_t)p->cable_cm)));
 	return n;
 }
 

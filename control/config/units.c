@@ -229,32 +229,32 @@ bool unit_parse_alpha(const char *text, int64_t *log2_out, char *why, size_t why
 	return false;
 }
 
+// n parts of a unit of `factor` parts: a power of ten, or n is a multiple. No zeros at the end.
+static void print_decimals(int64_t n, int64_t factor, const char *name, char *out, size_t out_len)
+{
+	char decimals[UNIT_TEXT_LEN] = ".";
+	size_t len = 1;
+
+	for (int64_t rest = n % factor, part = factor / 10; rest != 0; rest %= part, part /= 10)
+		decimals[len++] = (char)('0' + rest / part);
+	snprintf(out, out_len, "%" PRId64 "%s%s", n / factor, len > 1 ? decimals : "", name);
+}
+
 const char *unit_print(enum unit_kind kind, int64_t n, char *out, size_t out_len)
 {
 	const char *base = "";
+	int64_t f = 1;
 
-	if (kind == UNIT_RATIO && n % PPM != 0) {
-		snprintf(out, out_len, "%" PRId64 ".%06" PRId64, n / PPM, n % PPM);
-		return out;
-	}
-	if (kind == UNIT_PERCENT && n % (PPM / 100) != 0) {
-		snprintf(out, out_len, "%" PRId64 ".%04" PRId64 "%%", n / (PPM / 100),
-			 n % (PPM / 100));
-		return out;
-	}
-	for (unsigned i = 0; i < MAX_UNITS && units[kind].unit[i].name != NULL; i++) {
-		int64_t f = units[kind].unit[i].factor;
-
+	for (unsigned i = 0; n != 0 && i < MAX_UNITS && units[kind].unit[i].name != NULL; i++) {
+		f = units[kind].unit[i].factor;
 		base = units[kind].unit[i].name;
 		// 9216 is an MTU to most people, not 9KiB.
 		if (kind == UNIT_BYTES && n < 10240 && f % 1024 == 0)
 			continue;
-		if (n != 0 && n % f == 0) {
-			snprintf(out, out_len, "%" PRId64 "%s", n / f, base);
-			return out;
-		}
+		if (n % f == 0)
+			break;
 	}
-	snprintf(out, out_len, "%" PRId64 "%s", n, n == 0 ? "" : base);
+	print_decimals(n, f, base, out, out_len);
 	return out;
 }
 

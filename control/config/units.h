@@ -29,7 +29,8 @@ bool unit_parse_alpha(const char *text, int64_t *log2_out, char *why, size_t why
 // "1/8", "1", "2".
 void unit_print_alpha(int log2, char *out, size_t out_len);
 
-// The shortest exact way to write n: "500KB", "40G", "10us", "5m", "50%". Returns out.
+// The shortest exact way to write n, which is not negative: "500KB", "40G", "10us", "2.5m", "50%".
+// Returns out.
 const char *unit_print(enum unit_kind kind, int64_t n, char *out, size_t out_len);
 
 // The same in memory of the caller's block.

@@ -13,6 +13,7 @@ import math
 import os
 import re
 import sys
+from decimal import Decimal
 
 from plot import NAN, Plot, cut, page, printed, quantity
 from sweep import (DONE, FAILED, MAX_VARIES, Number, Point, Table, Vary, begin, complain,
@@ -63,7 +64,13 @@ class Range:
         if at in (0, 1):
             return self.ends[int(at)]
         v = self.lo * (self.hi / self.lo) ** at if self.log else self.lo + (self.hi - self.lo) * at
-        return str(round(v)) if self.whole else printed(self.unit, float(f'{v:.1e}'))
+        if self.whole:
+            return str(round(v))
+        if self.unit in ('', 'share'): # policies know no exponents
+            part = 100 if self.unit else 1
+            text = f'{Decimal(f"{v * part:.1e}").normalize():f}'
+            return text + '%' if self.unit else text
+        return printed(self.unit, float(f'{v:.1e}'))
 
     def grid(self, n_ranges):
         if self.values:

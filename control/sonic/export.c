@@ -14,12 +14,28 @@ enum { FIRST_ROOM = 64 };
 
 // ---- rows
 
+// The text of a value. An error, if the field can have only the values beside it. key: NULL if the
+// row has no key yet.
+static const char *exact_text(struct export *e, enum sonic_field f, const char *key, int64_t n,
+			      char out[SONIC_TEXT_LEN])
+{
+	const struct sonic_field_info *info = &sonic_fields[f];
+	const char *text = sonic_text(f, n, out), *why;
+	int64_t back;
+
+	if (sonic_parse(info, text, &back, &why) && back != n)
+		sonic_say(e->r, SONIC_ERROR, info->table, key, info->field,
+			  "the value of %s lies between %s and the next that CONFIG_DB can have",
+			  info->key, text);
+	return text;
+}
+
 void put(struct export *e, enum sonic_field f, const char *key, int64_t n)
 {
 	char text[SONIC_TEXT_LEN];
 
 	sonic_set(e->out, sonic_fields[f].table, key, sonic_fields[f].field,
-		  sonic_text(f, n, text));
+		  exact_text(e, f, key, n, text));
 }
 
 void put_text(struct export *e, enum sonic_field f, const char *key, const char *value)
@@ -110,7 +126,7 @@ void object_value(struct export *e, struct object *o, enum sonic_field f, int64_
 {
 	char text[SONIC_TEXT_LEN];
 
-	object_field(e, o, sonic_fields[f].field, sonic_text(f, n, text));
+	object_field(e, o, sonic_fields[f].field, exact_text(e, f, NULL, n, text));
 }
 
 const char *object_end(struct export *e, struct object *o, const char *wanted)

@@ -19,7 +19,7 @@ const struct sonic_field_info sonic_fields[N_SONIC_FIELDS] = {
 };
 #undef F
 
-enum { PPM_PERCENT = 10000, MOST_NUMBER = 63 };
+enum { PPM_PERCENT = 10000, MOST_NUMBER = 63, CM_PER_M = 100, CM_PER_KM = 100000 };
 #define MBPS 1000000ll
 #define MS_NS 1000000ll
 
@@ -165,8 +165,11 @@ const char *sonic_text(enum sonic_field id, int64_t n, char out[SONIC_TEXT_LEN])
 		return out;
 	case SONIC_SWITCH: return n ? "true" : "false";
 	case SONIC_LIST: print_list(n, out); return out;
-	case SONIC_LENGTH:
-		return n == 0 ? "0m" : unit_print(UNIT_LENGTH, n, out, SONIC_TEXT_LEN);
+	case SONIC_LENGTH: // SONiC takes no km
+		if (n % CM_PER_KM != 0)
+			return unit_print(UNIT_LENGTH, n, out, SONIC_TEXT_LEN);
+		snprintf(out, SONIC_TEXT_LEN, "%" PRId64 "m", n / CM_PER_M);
+		return out;
 	default: snprintf(out, SONIC_TEXT_LEN, "%" PRId64, n / factor(f->unit)); return out;
 	}
 }

@@ -60,7 +60,8 @@ bool sonic_knows_table(const char *table);
 // The value in the unit above. False with *why.
 bool sonic_parse(const struct sonic_field_info *f, const char *text, int64_t *out,
 		 const char **why);
-// The way back. The text is in `out`.
+// The way back, for the fields that the export writes. The text is in `out`. A value between two
+// that the field can have is rounded down.
 enum { SONIC_TEXT_LEN = 32 };
 const char *sonic_text(enum sonic_field f, int64_t n, char out[SONIC_TEXT_LEN]);
 

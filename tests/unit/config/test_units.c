@@ -10,6 +10,9 @@
 #include <cmocka.h>
 
 #include "control/config/units.h"
+#include "dataplane/policy.h"
+#include "dataplane/qos/pg.h"
+#include "dataplane/rng.h"
 
 static const struct {
 	enum unit_kind kind;
@@ -185,9 +188,16 @@ static void numbers_print_in_the_shortest_exact_unit(void **state)
 		{UNIT_RATE, 40000000000, "40G"},
 		{UNIT_TIME, 1500, "1500ns"},
 		{UNIT_LENGTH, 500, "5m"},
+		{UNIT_LENGTH, 250, "2.5m"},
+		{UNIT_LENGTH, 1234, "12.34m"},
+		{UNIT_LENGTH, 5, "0.05m"},
+		{UNIT_LENGTH, 100000, "1km"},
+		{UNIT_LENGTH, 100050, "1000.5m"},
 		{UNIT_PERCENT, 500000, "50%"},
-		{UNIT_PERCENT, 15000, "1.5000%"},
-		{UNIT_RATIO, 1500000, "1.500000"},
+		{UNIT_PERCENT, 15000, "1.5%"},
+		{UNIT_PERCENT, 1, "0.0001%"},
+		{UNIT_RATIO, 1500000, "1.5"},
+		{UNIT_RATIO, 1, "0.000001"},
 	};
 
 	(void)state;
@@ -196,6 +206,71 @@ static void numbers_print_in_the_shortest_exact_unit(void **state)
 
 		unit_print(rows[i].kind, rows[i].n, text, sizeof(text));
 		assert_string_equal(text, rows[i].text);
+	}
+}
+
+static void must_return(enum unit_kind kind, int64_t n)
+{
+	const char *text = UNIT_TEXT(kind, n), *why;
+	int64_t back = -1;
+
+	if (!unit_parse(kind, text, &back, &why) || back != n)
+		fail_msg("unit %d: %" PRId64 " is printed as %s, which is %" PRId64, kind, n, text,
+			 back);
+}
+
+static void what_is_printed_is_parsed_as_the_same(void **state)
+{
+	enum { N_RANDOM = 20000, MOST_BITS = 55 };
+	struct rng r;
+
+	(void)state;
+	rng_init(&r, 1);
+	for (unsigned kind = 0; kind <= UNIT_RATIO; kind++) {
+		for (int64_t ten = 1; ten < 1ll << MOST_BITS; ten *= 10)
+			for (int64_t n = ten - 1; n <= ten + 1; n++) {
+				must_return(kind, n);
+				must_return(kind, n * 2);
+			}
+		for (unsigned bit = 0; bit < MOST_BITS; bit++)
+			for (int64_t n = (1ll << bit) - 1; n <= (1ll << bit) + 1; n++)
+				must_return(kind, n);
+		for (unsigned i = 0; i < N_RANDOM; i++)
+			must_return(kind, (int64_t)(rng_next64(&r) >> (10 + rng_next(&r) % 54)));
+	}
+}
+
+static void a_printed_alpha_is_parsed_as_the_same(void **state)
+{
+	char text[UNIT_TEXT_LEN], why[96];
+	int64_t back;
+
+	(void)state;
+	for (int log2 = ALPHA_LOG2_MIN; log2 <= ALPHA_LOG2_MAX; log2++) {
+		unit_print_alpha(log2, text, sizeof(text));
+		assert_true(unit_parse_alpha(text, &back, why, sizeof(why)));
+		assert_int_equal(back, log2);
+	}
+}
+
+static void a_printed_address_is_parsed_as_the_same(void **state)
+{
+	struct policy_addr a, back;
+	char text[ADDR_TEXT_LEN];
+	struct rng r;
+
+	(void)state;
+	rng_init(&r, 2);
+	for (unsigned i = 0; i < 20000; i++) {
+		unsigned zeros = rng_next(&r) % 16;
+
+		a = (struct policy_addr){.family = i % 2 == 0 ? FAMILY_V4 : FAMILY_V6};
+		// Zeros in front and at the end are what IPv6 writes shorter.
+		for (unsigned k = i % 4 < 2 ? zeros : 0; k < addr_bits(&a) / 8; k++)
+			a.ip[k] = (uint8_t)(k < zeros || i % 3 != 0 ? rng_next(&r) : 0);
+		a.len = (uint8_t)(rng_next(&r) % (addr_bits(&a) + 1));
+		if (!addr_parse(addr_text(&a, text), &back) || memcmp(&a, &back, sizeof(a)) != 0)
+			fail_msg("%s is read as another address", text);
 	}
 }
 
@@ -252,6 +327,9 @@ int main(void)
 		cmocka_unit_test(bits_are_no_bytes),
 		cmocka_unit_test(alpha_is_a_power_of_two),
 		cmocka_unit_test(numbers_print_in_the_shortest_exact_unit),
+		cmocka_unit_test(what_is_printed_is_parsed_as_the_same),
+		cmocka_unit_test(a_printed_alpha_is_parsed_as_the_same),
+		cmocka_unit_test(a_printed_address_is_parsed_as_the_same),
 		cmocka_unit_test(ranges_in_names_expand),
 	};
 

@@ -11,6 +11,7 @@
 
 #include "control/config/arena.h"
 #include "control/config/config.h"
+#include "dataplane/rng.h"
 
 enum { POLICY_LEN = 2048 };
 
@@ -154,6 +155,53 @@ static void a_key_that_holds_others_is_listed_without_them_only(void **state)
 	}
 }
 
+// A list of VLANs and a map of DSCP, as a change says them, in place of the values in the file.
+static void ranges_of_a_change_are_read_as_the_same(void **state)
+{
+	enum { N_RANDOM = 300, N_DSCP = 64 };
+	static const char policy[] =
+		"ports: [{name: p1, device: \"xdp:e1\", speed: 1G, profile: q, "
+		"vlan: {untagged: 1, tagged: %s}}]\n"
+		"profiles: {q: {dscp_to_class: %s}}\n";
+	unsigned n_read = 0;
+	struct rng r;
+
+	(void)state;
+	rng_init(&r, 1);
+	for (unsigned i = 0; i < N_RANDOM; i++) {
+		char vlans[512] = "[", dscp[2048] = "{default: 0", text[4096];
+		struct config *first, *second, *third;
+		struct config_changes c = {0};
+		size_t n = 1, d = strlen(dscp);
+
+		for (unsigned id = 2; n < 60; id += 1 + rng_next(&r) % (1 + i % 4))
+			n += (size_t)snprintf(vlans + n, sizeof(vlans) - n, "%s%u",
+					      n > 1 ? ", " : "", id);
+		for (unsigned k = rng_next(&r) % N_DSCP; k < N_DSCP; k += 1 + i % 30)
+			d += (size_t)snprintf(dscp + d, sizeof(dscp) - d, ", %u: %u", k, i % 8);
+		strcat(vlans, "]");
+		strcat(dscp, "}");
+		snprintf(text, sizeof(text), policy, "[9]", "{default: 7}");
+		first = parsed(text);
+		snprintf(text, sizeof(text), policy, vlans, dscp);
+		second = parsed(text);
+		config_changes(first, second, &c);
+		assert_int_equal(c.n, 2);
+		snprintf(text, sizeof(text), policy, c.rows[1].new, c.rows[0].new);
+		config_changes_fini(&c);
+		if (strstr(text, "...") == NULL) { // else too long for a line
+			n_read++;
+			third = parsed(text);
+			config_changes(second, third, &c);
+			assert_int_equal(c.n, 0);
+			config_destroy(third);
+		}
+		config_destroy(second);
+		config_destroy(first);
+	}
+	assert_true(n_read > N_RANDOM / 2);
+}
+
 static void a_printed_text_is_whole_whatever_its_length(void **state)
 {
 	char long_text[5000];
@@ -178,6 +226,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_change_says_both_values_as_a_file_could_have_them),
 		cmocka_unit_test(a_key_that_holds_others_is_listed_without_them_only),
+		cmocka_unit_test(ranges_of_a_change_are_read_as_the_same),
 		cmocka_unit_test(a_printed_text_is_whole_whatever_its_length),
 	};
 

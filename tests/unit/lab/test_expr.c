@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The language of expectations over made-up names and numbers: no fabric is there.
+#include "dataplane/rng.h"
 #include "tests/unit/lab/expr_fixture.h"
 
 // The world: rate of h1 to h10 is 1G, 2G, 3G, 4G; queues hold 100 KB; nothing ever finished; all
@@ -111,6 +112,33 @@ static void quantities_print_as_people_write_them(void **state)
 
 		expr_print(rows[i].unit, rows[i].v, text, sizeof(text));
 		assert_string_equal(text, rows[i].text);
+	}
+}
+
+// Four digits for people: half a digit is the largest error.
+static void a_printed_quantity_is_right_to_four_digits(void **state)
+{
+	static const enum expr_unit printed[] = {EXPR_RATE, EXPR_BYTES, EXPR_TIME, EXPR_SHARE};
+	const double half_a_digit = 0.5e-3, rounding = 1e-12, least_share = 1e-5;
+	struct rng r;
+
+	(void)state;
+	rng_init(&r, 1);
+	for (size_t i = 0; i < 40000; i++) {
+		enum expr_unit unit = printed[i % N(printed)], back_unit;
+		double v = (double)(rng_next64(&r) >> (21 + rng_next(&r) % 43)), back;
+		char text[EXPR_VALUE_LEN];
+		const char *why, *rest;
+
+		v = unit == EXPR_SHARE ? v / (double)(1ull << 38) : v;
+		if (v < (unit == EXPR_SHARE ? least_share : 1))
+			continue;
+		expr_print(unit, v, text, sizeof(text));
+		rest = expr_number(text, &back, &back_unit, &why);
+		if (rest == NULL || *rest != '\0' || back_unit != unit ||
+		    back > v * (1 + half_a_digit + rounding) ||
+		    back < v * (1 - half_a_digit - rounding))
+			fail_msg("%.17g is printed as %s", v, text);
 	}
 }
 
@@ -437,6 +465,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers_carry_units),
 		cmocka_unit_test(quantities_print_as_people_write_them),
+		cmocka_unit_test(a_printed_quantity_is_right_to_four_digits),
 		cmocka_unit_test(values_follow_arithmetic),
 		cmocka_unit_test(comparisons_hold_at_their_bounds),
 		cmocka_unit_test(a_list_without_values_fulfils_nothing),
