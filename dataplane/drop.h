@@ -50,8 +50,8 @@
 	X(NO_NEIGHBOUR, "no-neighbour", false,                                                     \
 	  "the MAC address of the next hop did not become known while the frame waited")           \
 	X(COPP, "copp", false,                                                                     \
-	  "frames to the switch itself, or with an expired TTL, beyond the port's rate for their " \
-	  "reason (key copp)")                                                                   \
+	  "frames to the switch itself, with an expired TTL, or too long to be routed, beyond "    \
+	  "the port's rate for their reason (key copp)")                                           \
 	X(VXLAN_TRUNCATED, "vxlan-truncated", false,                                               \
 	  "UDP or VXLAN header not whole, or a UDP length that does not fit the packet")           \
 	X(VXLAN_FRAGMENT, "vxlan-fragment", false,                                                 \
@@ -71,7 +71,9 @@
 	X(STORM_CONTROL, "storm-control", false,                                                   \
 	  "broadcast, unknown unicast or multicast beyond the port's storm_control rate, or "      \
 	  "BPDUs beyond 1,000 per second where multicast has none")                                \
-	X(EGRESS_MTU, "egress-mtu", false, "longer than the frame limit of the egress port")       \
+	X(EGRESS_MTU, "egress-mtu", false,                                                         \
+	  "longer than the MTU of the egress port or VLAN: a bridged frame, a frame in a tunnel, " \
+	  "or a routed frame that may have no ICMP answer")                                        \
 	X(INGRESS_POOL, "ingress-pool", true,                                                      \
 	  "lossy priority group beyond its limit or the ingress pool")                             \
 	X(HEADROOM, "headroom-overrun", true,                                                      \

@@ -32,6 +32,7 @@ struct router {
 	struct port *p;
 	struct burst *b; // NULL: a frame that has waited
 	uint8_t iface; // where the frames came in: the port, or an SVI
+	uint32_t next_mtu; // of the interface that the frame is too long for
 	bool again, waits; // the frame has waited already; it waits on
 };
 
@@ -136,18 +137,32 @@ static enum drop_reason icmp_answer(struct router *r, const struct iface *in, st
 	return N_DROP_REASONS;
 }
 
-// ---- Time Exceeded
+// ---- ICMP errors
 
-// No ICMP error answers an error message or a later fragment (RFC 1812 4.3.2.7).
+struct icmp_error {
+	uint8_t v4_type, v4_code, v6_type; // the code of IPv6 is 0
+	enum drop_reason reason; // of frames that may have no answer
+};
+
+static const struct icmp_error time_exceeded = {ICMP_TIME_EXCEEDED, ICMP_EXC_TTL,
+						ICMP6_TIME_EXCEEDED, DROP_TTL_EXPIRED};
+static const struct icmp_error too_big = {ICMP_DEST_UNREACH, ICMP_FRAG_NEEDED, ICMP6_PACKET_TOO_BIG,
+					  DROP_EGRESS_MTU};
+
+// No ICMP error answers an error message or a later fragment (RFC 1812 4.3.2.7, RFC 4443 2.4).
 static bool may_cause_error(const struct frame *f, const struct pkt_info *pkt)
 {
+	const uint32_t v4_queries = 1u << ICMP_ECHO | 1u << ICMP_ECHOREPLY | 1u << ICMP_TIMESTAMP |
+				    1u << ICMP_TIMESTAMPREPLY;
 	const uint8_t *icmp = icmp_of(f, pkt);
 
 	if (pkt->fragment || pkt->ip_proto == 0)
 		return false;
 	if (icmp == NULL)
 		return pkt->ip_proto != IPPROTO_ICMP && pkt->ip_proto != IPPROTO_ICMPV6;
-	return f->kind == PKT_IPV4 ? icmp[0] == ICMP_ECHO : icmp[0] >= ICMP6_ECHO_REQUEST;
+	if (f->kind == PKT_IPV6)
+		return icmp[0] >= ICMP6_ECHO_REQUEST;
+	return icmp[0] < 32 && (v4_queries >> icmp[0] & 1) != 0;
 }
 
 // The interface's address in the subnet of the sender, or any of the family; NULL: none.
@@ -171,12 +186,12 @@ static const uint8_t *own_address(const struct iface *in, uint8_t family,
 	return any;
 }
 
+// Both headers are zero but for the fields of ICMP, whose checksum comes last.
 static void write_v4(uint8_t *l3, const uint8_t *own, const uint8_t *sender, uint16_t quoted,
 		     uint8_t tos)
 {
 	uint8_t *icmp = l3 + V4_LEN;
 
-	memset(l3, 0, V4_LEN + ICMP_LEN);
 	l3[0] = 0x45;
 	l3[1] = (uint8_t)(tos & ~3); // not ECN-capable
 	be16_put(l3 + 2, (uint16_t)(V4_LEN + ICMP_LEN + quoted));
@@ -184,7 +199,6 @@ static void write_v4(uint8_t *l3, const uint8_t *own, const uint8_t *sender, uin
 	l3[9] = IPPROTO_ICMP;
 	memcpy(l3 + 12, own, 4);
 	memcpy(l3 + 16, sender, 4);
-	icmp[0] = ICMP_TIME_EXCEEDED;
 	((struct rte_ipv4_hdr *)(void *)l3)->hdr_checksum = rte_ipv4_cksum((void *)l3);
 	*(uint16_t *)(void *)(icmp + 2) = (uint16_t)~rte_raw_cksum(icmp, ICMP_LEN + quoted);
 }
@@ -194,23 +208,22 @@ static void write_v6(uint8_t *l3, const uint8_t *own, const uint8_t *sender, uin
 {
 	uint8_t *icmp = l3 + V6_LEN;
 
-	memset(l3, 0, V6_LEN + ICMP_LEN);
 	be16_put(l3, (uint16_t)(0x6000 | dscp << 6));
 	be16_put(l3 + 4, (uint16_t)(ICMP_LEN + quoted));
 	l3[6] = IPPROTO_ICMPV6;
 	l3[7] = TTL;
 	memcpy(l3 + 8, own, 16);
 	memcpy(l3 + 24, sender, 16);
-	icmp[0] = ICMP6_TIME_EXCEEDED;
 	*(uint16_t *)(void *)(icmp + 2) = rte_ipv6_udptcp_cksum((void *)l3, icmp);
 }
 
-// Makes a Time Exceeded message of the frame itself: N_DROP_REASONS. Else the reason to drop it.
-static enum drop_reason icmp_time_exceeded(struct router *r, const struct iface *in,
-					   struct frame *f, const struct pkt_info *pkt)
+// Makes an ICMP error of the frame itself: N_DROP_REASONS. Else the reason to drop it.
+static enum drop_reason icmp_error(struct router *r, const struct iface *in, struct frame *f,
+				   const struct pkt_info *pkt, const struct icmp_error *e)
 {
 	bool v4 = f->kind == PKT_IPV4;
-	uint8_t *l3 = rte_pktmbuf_mtod(f->m, uint8_t *) + f->l3_off;
+	uint8_t *l3 = rte_pktmbuf_mtod(f->m, uint8_t *) + f->l3_off, *icmp = l3;
+	uint8_t tos = l3[1];
 	unsigned added = (v4 ? V4_LEN : V6_LEN) + ICMP_LEN;
 	unsigned quoted = v4 ? be16_get(l3 + 2) : V6_LEN + be16_get(l3 + 4);
 	uint8_t sender[16];
@@ -223,12 +236,17 @@ static enum drop_reason icmp_time_exceeded(struct router *r, const struct iface 
 	quoted = RTE_MIN(quoted, (unsigned)f->m->data_len - f->l3_off);
 	if (own == NULL || !may_cause_error(f, pkt) ||
 	    f->l3_off + added + quoted > f->m->data_len + (unsigned)rte_pktmbuf_tailroom(f->m))
-		return DROP_TTL_EXPIRED;
+		return e->reason;
 	if (!may_answer(r->w, r->p))
 		return DROP_COPP;
 	memmove(l3 + added, l3, quoted);
+	memset(l3, 0, added);
+	icmp += added - ICMP_LEN;
+	icmp[0] = v4 ? e->v4_type : e->v6_type;
+	icmp[1] = v4 ? e->v4_code : 0;
+	be32_put(icmp + 4, r->next_mtu); // of IPv4, half of it: RFC 1191 4
 	if (v4)
-		write_v4(l3, own, sender, (uint16_t)quoted, l3[1]);
+		write_v4(l3, own, sender, (uint16_t)quoted, tos);
 	else
 		write_v6(l3, own, sender, (uint16_t)quoted, pkt->dscp);
 	f->len = (uint16_t)(f->l3_off + added + quoted);
@@ -237,6 +255,19 @@ static enum drop_reason icmp_time_exceeded(struct router *r, const struct iface 
 	f->ecn = ECN_NOT_ECT;
 	turn_round(r->p->pol, in, f);
 	return N_DROP_REASONS;
+}
+
+static enum drop_reason icmp_time_exceeded(struct router *r, const struct iface *in,
+					   struct frame *f, const struct pkt_info *pkt)
+{
+	r->next_mtu = 0;
+	return icmp_error(r, in, f, pkt, &time_exceeded);
+}
+
+static enum drop_reason icmp_too_big(struct router *r, const struct iface *in, struct frame *f,
+				     const struct pkt_info *pkt)
+{
+	return icmp_error(r, in, f, pkt, &too_big);
 }
 
 // ---- frames that wait
@@ -508,6 +539,17 @@ static struct pkt_info bare(const struct pkt_info *pkt)
 	return out;
 }
 
+// The source is an address of the switch, or means all stations of a subnet.
+static bool from_self(const struct router *r, const struct frame *f)
+{
+	const uint8_t *l3 = rte_pktmbuf_mtod(f->m, const uint8_t *) + f->l3_off;
+	uint32_t group = f->kind == PKT_IPV4 ? route_lookup_v4(r->table, be32_get(l3 + 12))
+					     : route_lookup_v6(r->table, l3 + 8);
+
+	return group != 0 &&
+	       adj_state(route_adj(r->table, r->table->groups[group - 1].first)) == ADJ_SELF;
+}
+
 // The frame becomes an answer to its sender, or ends here.
 static bool answer(struct router *r, struct frame *f, const struct pkt_info *pkt,
 		   enum drop_reason (*turn)(struct router *r, const struct iface *in,
@@ -521,6 +563,8 @@ static bool answer(struct router *r, struct frame *f, const struct pkt_info *pkt
 		return false;
 	if (!iface_get(r->pol, r->iface, &in))
 		return refuse(r, f, DROP_TO_ROUTER);
+	if (from_self(r, f)) // RFC 1812 4.3.2.7
+		return refuse(r, f, DROP_MARTIAN);
 	why = turn(r, &in, f, pkt);
 	if (why != N_DROP_REASONS)
 		return refuse(r, f, why);
@@ -561,6 +605,14 @@ static bool hops_run_out(struct router *r, struct frame *f, const struct pkt_inf
 	return to_control(r, f, pkt, PUNT_TTL);
 }
 
+// mtu: of the interface that the frame would leave by.
+static bool too_long(struct router *r, struct frame *f, const struct pkt_info *pkt, uint32_t mtu)
+{
+	ctr_inc(&r->p->c.routed_too_long);
+	r->next_mtu = mtu;
+	return answer(r, f, pkt, icmp_too_big);
+}
+
 // The next hop is in a VLAN.
 static bool into_vlan(struct router *r, struct frame *f, const struct pkt_info *pkt, uint64_t adj)
 {
@@ -569,7 +621,7 @@ static bool into_vlan(struct router *r, struct frame *f, const struct pkt_info *
 	uint8_t *eth;
 
 	if (f->len - f->l3_off > (int)out->mtu)
-		return refuse(r, f, DROP_EGRESS_MTU);
+		return too_long(r, f, pkt, out->mtu);
 	if (pkt->n_tags != 0) {
 		if (!untag(r, f, pkt))
 			return false;
@@ -624,7 +676,7 @@ static inline bool route_frame(struct router *r, struct frame *f, const struct p
 	if (unlikely(adj_state(adj) != ADJ_KNOWN))
 		return no_way(r, f, pkt, adj, dst);
 	if (unlikely(f->len - f->l3_off > (int)r->pol->ports[adj_port(adj)].mtu))
-		return refuse(r, f, DROP_EGRESS_MTU);
+		return too_long(r, f, pkt, r->pol->ports[adj_port(adj)].mtu);
 	if (unlikely(pkt->n_tags != 0) && !untag(r, f, pkt))
 		return false;
 	leave_by(r, f, pkt, adj);

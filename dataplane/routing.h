@@ -3,10 +3,12 @@
 // (forward/route.h). ARP and neighbour discovery go to control (punt.h). Called by the worker that
 // owns the port of arrival; the frames go on as bridged ones do.
 //
-// ICMP, so that ping and traceroute see the router: echo replies for its own addresses (RFC 792,
-// RFC 4443 4.2), and Time Exceeded (RFC 1812 5.3.1, RFC 4443 3.3). The frame itself turns round: it
-// leaves by the port where it came in, to the station that sent it, in the class in which it came.
-// So an answer takes no memory, and is buffered as any frame is.
+// ICMP, so that ping and traceroute see the router, and hosts find the MTU of their path: echo
+// replies for its own addresses (RFC 792, RFC 4443 4.2), Time Exceeded (RFC 1812 5.3.1, RFC 4443
+// 3.3), Fragmentation Needed (RFC 1191 4) and Packet Too Big (RFC 4443 3.2). The router fragments
+// nothing, so an IPv4 frame without DF has the same answer. The frame itself turns round: it leaves
+// by the port where it came in, to the station that sent it, in the class in which it came. So an
+// answer takes no memory, and is buffered as any frame is.
 //
 // Frames whose next hop is being requested wait until its MAC address is known, so that the first
 // frame to a station is not lost. They are not charged to the buffer, so their number is small, and

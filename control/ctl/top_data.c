@@ -21,6 +21,8 @@ const struct top_hint top_hints[TOP_HINTS] = {
 	{F_HINTS_unknown_probes, "lossless frames to unknown addresses, sent as probes",
 	 "enter the address into fdb, or let the station send"},
 	{F_HINTS_copp_dropped, "ARP and ND beyond copp, dropped", "find the sender, or raise copp"},
+	{F_HINTS_routed_too_long, "frames longer than the MTU of the port they are routed to",
+	 "give all hosts one MTU, or let ICMP reach the senders"},
 	{F_HINTS_loop_forged, "loop probes that the switch did not send", "find their sender"},
 	{F_HINTS_storm_broadcast, "broadcast beyond storm_control, dropped",
 	 "find the sender, or raise storm_control"},

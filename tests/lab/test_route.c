@@ -191,8 +191,7 @@ static void every_reason_to_drop_is_counted_as_such(void **state)
 		{{.src = "fe80::2", .dst = "fd00:9::1"}, DROP_MARTIAN},
 		{{.src = "fd00:1::2", .dst = "ff02::1"}, DROP_MARTIAN},
 		{{.src = "fd00:1::2", .dst = "fe80::1"}, DROP_MARTIAN},
-		{{.src = "10.0.1.2", .dst = "10.0.2.2", .len = 1415}, DROP_EGRESS_MTU},
-		{{.src = "fd00:1::2", .dst = "fd00:2::2", .len = 1415}, DROP_EGRESS_MTU},
+		{{.src = "10.0.1.2", .dst = "10.0.2.2", .len = 1415, .frag = 1}, DROP_EGRESS_MTU},
 		{{.src = "10.0.1.2", .dst = "10.9.0.1", .tag = 5}, DROP_VLAN_INGRESS},
 	};
 	struct bench *b = router_open(router_routes);

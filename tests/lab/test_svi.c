@@ -262,7 +262,8 @@ static void frames_that_cannot_be_routed_are_dropped_with_their_reason(void **st
 		struct router_packet k;
 		enum drop_reason why;
 	} rows[] = {
-		{{P1, V100, 0}, {.src = "10.0.100.11", .dst = "10.0.200.12", .len = 1415},
+		{{P1, V100, 0}, {.src = "10.0.100.11", .dst = "10.0.200.12", .len = 1415,
+			       .frag = 1},
 		 DROP_EGRESS_MTU},
 		{{P1, V100, 0}, {.src = "10.0.100.11", .dst = "192.0.2.1"}, DROP_NO_ROUTE},
 		{{P1, V100, 0}, {.src = "127.0.0.1", .dst = "10.0.200.12"}, DROP_MARTIAN},
