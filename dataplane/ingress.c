@@ -147,6 +147,8 @@ static void hints(struct port *p, const struct classify_params *c, const struct 
 {
 	if (pkt->bad_l3)
 		ctr_inc(&p->c.bad_l3);
+	if (unlikely(pkt->ether_type == ETYPE_ROCE_V1) && !(c->lossless >> cls & 1))
+		ctr_inc(&p->c.roce_v1_in_lossy_class);
 	if (!pkt->roce || !pkt->roce_data)
 		return;
 	if (!(c->lossless >> cls & 1)) {

@@ -67,7 +67,7 @@ struct port_counters {
 	gauge_t trims; // of those, trimmed frames (trim.h)
 	ctr_t pfc_malformed, pfc_misaddressed, pause_8023x, lldp, other_control;
 	gauge_t roce_lossy_latest; // of the latest such frame: class, DSCP << 8
-	ctr_t roce_in_lossy_class, roce_not_ect, lossless_unknown, bad_l3;
+	ctr_t roce_in_lossy_class, roce_v1_in_lossy_class, roce_not_ect, lossless_unknown, bad_l3;
 	ctr_t routed_too_long; // for the MTU of the interface that they would leave by
 	ctr_t unknown_probes; // lossless frames flooded in a lossy class (unknown_unicast.h)
 	struct punt_counters punt[N_PUNT_REASONS];

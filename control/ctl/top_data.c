@@ -15,6 +15,8 @@ enum { LINE_OVERHEAD = 24 }; // preamble 8, gap 12, FCS 4: beside the bytes that
 const struct top_hint top_hints[TOP_HINTS] = {
 	{F_HINTS_roce_in_lossy_class, "RoCE in a lossy class",
 	 "give the DSCP to a lossless class (dscp_to_class), or let the senders use its DSCP"},
+	{F_HINTS_roce_v1_in_lossy_class, "RoCE v1 frames in a lossy class",
+	 "use a RoCE v2 GID index at the hosts"},
 	{F_HINTS_roce_not_ect, "RoCE without ECN", "turn ECN on in the senders (DCQCN)"},
 	{F_HINTS_lossless_unknown, "lossless frames to unknown addresses, dropped",
 	 "enter the address into fdb, or set flood: on in the class"},

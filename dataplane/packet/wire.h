@@ -101,6 +101,7 @@ enum ether_type {
 	ETYPE_MAC_CONTROL = 0x8808,
 	ETYPE_SLOW = 0x8809, // LACP and other slow protocols
 	ETYPE_EAPOL = 0x888e, // 802.1X
+	ETYPE_ROCE_V1 = 0x8915, // InfiniBand annex A16: RoCE without IP
 	ETYPE_QINQ = 0x88a8, // 802.1ad service tag
 	ETYPE_INOF = 0x88a7, // hosts of NVMe over Fabrics (control/inof)
 	ETYPE_LLDP = 0x88cc,

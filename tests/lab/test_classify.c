@@ -159,6 +159,43 @@ static void roce_in_a_lossy_class_and_not_ect_is_hinted(void **state)
 	bench_close(b);
 }
 
+// Only a tag gives RoCE v1 a lossless class.
+static void rocev1_in_a_lossy_class_is_hinted(void **state)
+{
+	static const struct {
+		struct bench_frame f;
+		const char *trust;
+		uint64_t hinted;
+	} rows[] = {
+		{{.to = 2, .len = 100, .ether_type = ETYPE_ROCE_V1}, "dscp", 1},
+		{{.to = 2, .len = 100, .ether_type = ETYPE_ROCE_V1}, "pcp", 1},
+		{{.to = 2, .len = 100, .ether_type = ETYPE_ROCE_V1, .tagged = true, .pcp = 4},
+		 "pcp",
+		 1},
+		{{.to = 2, .len = 100, .ether_type = ETYPE_ROCE_V1, .tagged = true, .pcp = 3},
+		 "pcp",
+		 0},
+		{{.to = 2, .len = 100, .ether_type = ETYPE_ROCE_V1 + 1}, "dscp", 0},
+		{{.to = 2, .len = 100}, "dscp", 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char trust[32];
+		struct bench *b;
+		const struct port_counters *c;
+
+		snprintf(trust, sizeof(trust), "    trust: %s\n", rows[i].trust);
+		b = bench_open(lab_yaml(3, "10G", "", trust, "      3: {lossless: true}\n"), 0);
+		c = switch_port_counters(b->sw, 0);
+		bench_inject(b, 0, &rows[i].f, 1);
+		bench_run(b, 10000);
+		assert_int_equal(ctr_get(&c->roce_v1_in_lossy_class), rows[i].hinted);
+		assert_int_equal(ctr_get(&c->roce_in_lossy_class), 0);
+		bench_close(b);
+	}
+}
+
 static void expect_hint(struct bench *b, enum event_type type, unsigned dscp, uint64_t frames)
 {
 	b->n_events = 0;
@@ -221,6 +258,7 @@ int main(void)
 		cmocka_unit_test(queues_and_groups_can_be_mapped),
 		cmocka_unit_test(remark_writes_dscp_and_pcp_on_the_way_out),
 		cmocka_unit_test(roce_in_a_lossy_class_and_not_ect_is_hinted),
+		cmocka_unit_test(rocev1_in_a_lossy_class_is_hinted),
 		cmocka_unit_test(roce_in_a_lossy_class_is_told_with_its_dscp),
 	};
 
