@@ -16,6 +16,7 @@ enum { CDF_DECIMALS = 9, CDF_MAX_BYTES = 1 << 30 };
 struct cdf_reader {
 	const char *file, *p, *line, *eol;
 	uint32_t number; // of the line
+	bool percent; // the last line ends with 100
 	struct diag_sink *s;
 	struct cdf_point *points;
 	uint32_t n;
@@ -39,6 +40,24 @@ static bool at_end(const struct cdf_reader *r)
 	return r->p == r->eol || *r->p == '#';
 }
 
+// Files of HPCC's traffic generator and its successors are in per cent.
+static bool is_percent(const char *text, size_t len)
+{
+	const char *end = text + len;
+	double last = 0;
+
+	for (const char *at = text, *eol; at < end; at = eol + 1) {
+		eol = memchr(at, '\n', (size_t)(end - at));
+		eol = eol == NULL ? end : eol;
+		at += strspn(at, " \t\r");
+		at += strspn(at, "0123456789");
+		at += strspn(at, " \t");
+		if (*at >= '0' && *at <= '9')
+			last = strtod(at, NULL);
+	}
+	return last == 100;
+}
+
 // A decimal number from 0 to 1, in 2^-32, rounded to the nearest. With so few decimals a double is
 // exact enough to distinguish the two sides of a half.
 static bool read_probability(struct cdf_reader *r, uint64_t *out)
@@ -52,11 +71,16 @@ static bool read_probability(struct cdf_reader *r, uint64_t *out)
 		decimals = strspn(++r->p, "0123456789");
 	r->p += decimals;
 	p = whole + decimals != 0 ? strtod(from, NULL) : 0;
+	if (r->percent)
+		p /= 100;
 	skip_blanks(r);
 	if (whole + decimals == 0 || decimals > CDF_DECIMALS || p > 1 || !at_end(r))
-		return complain(
-			r, from,
-			"expected a probability from 0 to 1 such as 0.25, and nothing after it");
+		return complain(r, from,
+				r->percent
+					? "expected per cent from 0 to 100, which the last line "
+					  "has, and nothing after them"
+					: "expected a probability from 0 to 1 such as 0.25, or per "
+					  "cent up to 100 in the last line, and nothing after it");
 	*out = (uint64_t)llround(p * (double)ONE);
 	return true;
 }
@@ -94,7 +118,12 @@ static bool read_point(struct cdf_reader *r)
 int cdf_parse(const char *file, const char *text, size_t len, struct arena *a, struct cdf *out,
 	      struct diag_sink *s)
 {
-	struct cdf_reader r = {.file = file, .p = text, .line = text, .eol = text, .s = s};
+	struct cdf_reader r = {.file = file,
+			       .p = text,
+			       .line = text,
+			       .eol = text,
+			       .percent = is_percent(text, len),
+			       .s = s};
 	bool ok = true;
 
 	r.points = arena_alloc(a, (CDF_MAX_POINTS + 1) * sizeof(*r.points));
@@ -109,8 +138,9 @@ int cdf_parse(const char *file, const char *text, size_t len, struct arena *a, s
 	}
 	r.number += r.number == 0;
 	if (ok && (r.n == 0 || r.points[r.n - 1].p != ONE || r.points[r.n - 1].n_bytes == 0))
-		ok = complain(&r, r.line,
-			      "the last line must give the largest size and probability 1");
+		ok = complain(
+			&r, r.line,
+			"the last line must give the largest size and probability 1, or 100 %");
 	if (ok)
 		*out = (struct cdf){r.points, r.n};
 	return ok ? 0 : -EINVAL;

@@ -8,6 +8,8 @@
 //   1000   0.5      half of the messages have at most 1000 bytes
 //   1000   0.7      a fifth has exactly 1000: a step
 //   9000   1        the rest lies evenly between 1000 and 9000
+//
+// If the last line has 100, all lines are per cent.
 #pragma once
 
 #include <stddef.h>

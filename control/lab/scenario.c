@@ -237,8 +237,12 @@ static void check_end(struct sc_builder *b)
 	struct diag_sink *s = b->r.sink;
 	bool endless = true;
 
-	for (uint32_t i = 0; i < b->sc->n_flows; i++)
-		endless = endless && flow_endless(&b->sc->flows[i]);
+	for (uint32_t i = 0; i < b->sc->n_flows; i++) {
+		const struct lab_flow *f = &b->sc->flows[i];
+
+		endless =
+			endless && !f->size.bad && !f->count.bad && !f->stop.bad && flow_endless(f);
+	}
 	if (k->map.given && !k->until.given && !k->duration.given && !k->at_most.given)
 		diag_add(s, DIAG_ERROR, k->map.at, "duration", "is required");
 	if (k->until.given && k->duration.given)

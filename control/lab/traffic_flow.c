@@ -108,7 +108,7 @@ static const struct cfg_row flow_rows[] = {
 	 .help = "ECN codepoint of its frames; WRED drops `not-ect` where it marks the others"},
 	{FIELD(CFG_WORD, lab_flow, op), .words = WORDS("write", "send", "read"),
 	 .help = "the operation; with request: that of the answer"},
-	{FIELD(CFG_TEXT, lab_flow, size), .max = TEXT_LEN, .dflt_text = "unlimited",
+	{FIELD(CFG_LINE, lab_flow, size), .max = TEXT_LEN, .dflt_text = "unlimited",
 	 .help = "`unlimited`, bytes of a message (an answer, a storage payload), or a "
 		 "distribution: a name in sizes/, or a file"},
 	{NUMBER(COUNT, lab_flow, count), .min = 1, .max = MAX_COUNT, .dflt = CFG_WORD_VALUE,
@@ -361,7 +361,7 @@ static void load_sizes(struct resolver *r, const char *text)
 		REFUSE(r->s, &r->f->size,
 		       "\"%s\" is neither a size such as 64KB, nor unlimited, nor a distribution: "
 		       "there is no %s",
-		       schema_shown(a, text), path);
+		       schema_shown(a, text), schema_shown(a, path));
 	else if (err != 0 && err != -EINVAL)
 		REFUSE(r->s, &r->f->size, "%s: cannot read: %s", schema_shown(a, path),
 		       config_read_reason(err));

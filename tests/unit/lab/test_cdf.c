@@ -27,31 +27,39 @@ static int read_text(const char *text, struct arena *a, struct cdf *c, struct di
 	return err;
 }
 
+#define SHARE "0.25, or per cent up to 100 in the last line, and nothing after it"
+
 static void mistakes_are_told_with_line_and_column(void **state)
 {
 	static const struct {
 		const char *text, *says;
 	} rows[] = {
-		{"", "x.cdf:1:1: the last line must give the largest size and probability 1"},
+		{"",
+		 "x.cdf:1:1: the last line must give the largest size and probability 1, or 100 %"},
 		{"# nothing\n",
-		 "x.cdf:1:1: the last line must give the largest size and probability 1"},
+		 "x.cdf:1:1: the last line must give the largest size and probability 1, or 100 %"},
 		{"10 0.5\n20 0.9\n",
-		 "x.cdf:2:1: the last line must give the largest size and probability 1"},
-		{"0 1\n", "x.cdf:1:1: the last line must give the largest size and probability 1"},
+		 "x.cdf:2:1: the last line must give the largest size and probability 1, or 100 %"},
+		{"0 1\n",
+		 "x.cdf:1:1: the last line must give the largest size and probability 1, or 100 %"},
 		{"10 0.5\n\nten 1\n",
 		 "x.cdf:3:1: expected a size in bytes, then the probability of at most that size"},
 		{"10KB 1\n",
 		 "x.cdf:1:1: expected a size in bytes, then the probability of at most that size"},
 		{"1073741825 1\n", "x.cdf:1:1: a message has at most 1073741824 bytes"},
 		{"99999999999999999999 1\n", "x.cdf:1:1: a message has at most 1073741824 bytes"},
-		{"10 0.5\n  20   1.5\n", "x.cdf:2:8: expected a probability from 0 to 1 such as "
-					 "0.25, and nothing after it"},
-		{"10 50%\n", "x.cdf:1:4: expected a probability from 0 to 1 such as 0.25, and "
-			     "nothing after it"},
-		{"10 0.5 7\n20 1\n", "x.cdf:1:4: expected a probability from 0 to 1 such as 0.25, "
-				     "and nothing after it"},
-		{"10\n20 1\n", "x.cdf:1:3: expected a probability from 0 to 1 such as 0.25, and "
-			       "nothing after it"},
+		{"10 0.5\n  20   1.5\n",
+		 "x.cdf:2:8: expected a probability from 0 to 1 such as " SHARE},
+		{"10 50%\n", "x.cdf:1:4: expected a probability from 0 to 1 such as " SHARE},
+		{"10 0.5 7\n20 1\n",
+		 "x.cdf:1:4: expected a probability from 0 to 1 such as " SHARE},
+		{"10\n20 1\n", "x.cdf:1:3: expected a probability from 0 to 1 such as " SHARE},
+		{"10 0.5\n20 90\n", "x.cdf:2:4: expected a probability from 0 to 1 such as " SHARE},
+		{"10 50\n20 101\n30 100\n", "x.cdf:2:4: expected per cent from 0 to 100, which the "
+					    "last line has, and nothing after them"},
+		{"10 50%\n20 100\n", "x.cdf:1:4: expected per cent from 0 to 100, which the last "
+				     "line has, and nothing after them"},
+		{"10 50\n20 40\n30 100\n", "x.cdf:2:4: probabilities must rise from line to line"},
 		{"10 0.5\n5 1\n", "x.cdf:2:1: sizes must rise from line to line"},
 		{"10 0.5\n20 0.4\n30 1\n", "x.cdf:2:4: probabilities must rise from line to line"},
 	};
@@ -132,6 +140,36 @@ static void sizes_between_two_points_lie_on_the_line(void **state)
 	assert_int_equal(cdf_at(&c, 10000), ONE);
 	assert_int_equal(cdf_sample(&c, UINT32_MAX), 10000);
 	arena_fini(&a);
+}
+
+// As HPCC's traffic generator writes its files.
+static void a_last_line_of_100_makes_all_lines_per_cent(void **state)
+{
+	static const struct {
+		const char *percent, *share;
+	} rows[] = {
+		{"0 0\n5000 20\n20000 55.5\n100000 90\n1000000 100\n",
+		 "0 0\n5000 0.2\n20000 0.555\n100000 0.9\n1000000 1\n"},
+		{"1 0.1\n2 0.9\n3 100 # all\n# end\n\n", "1 0.001\n2 0.009\n3 1\n"},
+		{"1 33.333333\r\n 2\t100.0", "1 0.33333333\n2 1\n"},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct arena a = {0};
+		struct diags d = {0};
+		struct cdf x, y;
+
+		assert_int_equal(read_text(rows[i].percent, &a, &x, &d), 0);
+		assert_int_equal(read_text(rows[i].share, &a, &y, &d), 0);
+		assert_int_equal(x.n, y.n);
+		for (uint32_t k = 0; k < x.n; k++) {
+			assert_int_equal(x.points[k].n_bytes, y.points[k].n_bytes);
+			assert_int_equal(x.points[k].p, y.points[k].p);
+		}
+		diags_fini(&d);
+		arena_fini(&a);
+	}
 }
 
 static void no_message_is_empty(void **state)
@@ -239,6 +277,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(all_mistakes_of_a_file_come_in_one_pass),
 		cmocka_unit_test(more_points_than_there_is_room_for_are_refused),
 		cmocka_unit_test(sizes_between_two_points_lie_on_the_line),
+		cmocka_unit_test(a_last_line_of_100_makes_all_lines_per_cent),
 		cmocka_unit_test(no_message_is_empty),
 		cmocka_unit_test(draws_follow_every_published_distribution),
 		cmocka_unit_test(a_file_that_is_not_there_is_no_distribution),

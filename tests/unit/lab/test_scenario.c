@@ -110,6 +110,15 @@ static void every_sample_scenario_can_run(void **state)
 	assert_true(n > 0);
 }
 
+static void a_distribution_may_have_blanks_in_its_path(void **state)
+{
+	char *got = reported("../good/sizes.yaml", NULL);
+
+	(void)state;
+	assert_string_equal(got, "");
+	free(got);
+}
+
 static void a_file_that_cannot_be_read_is_reported(void **state)
 {
 	char *got = reported("nowhere/at-all.yaml", NULL);
@@ -570,6 +579,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_mistake_has_its_exact_text_and_place),
 		cmocka_unit_test(every_sample_scenario_can_run),
+		cmocka_unit_test(a_distribution_may_have_blanks_in_its_path),
 		cmocka_unit_test(a_file_that_cannot_be_read_is_reported),
 		cmocka_unit_test(a_set_changes_adds_and_removes_what_the_file_says),
 		cmocka_unit_test(a_fault_of_a_port_strikes_each_class_of_a_range),
