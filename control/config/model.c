@@ -89,7 +89,7 @@ static const struct cfg_row port_ingress_rows[] = {
 	INGRESS_HEADROOM,
 	{NUMBER(BYTES, cfg_ingress, mru), .min = 64, .max = 65535,
 	 .dflt_text = "headroom.lossless_mtu", .help = "longest frame of this class on this port"},
-	{NUMBER(LENGTH, cfg_ingress, cable), .max = KM(100), .dflt_text = "the port's",
+	{NUMBER(LENGTH, cfg_ingress, cable), .max = KM(2000), .dflt_text = "the port's",
 	 .help = "cable length, for the headroom of this class"},
 };
 static SCHEMA(port_ingress_schema, port_ingress_rows, cfg_ingress);
@@ -454,7 +454,7 @@ static const struct cfg_row port_rows[] = {
 	{NUMBER(BYTES, cfg_port, mtu), .min = 68, .max = MAX_MTU, .dflt = 1500, .dflt_text = "1500",
 	 .help = "IP MTU; a frame may have mtu + 22 B; a reload cannot raise it above its value at "
 		 "the start"},
-	{NUMBER(LENGTH, cfg_port, cable), .max = KM(100), .dflt = 500,
+	{NUMBER(LENGTH, cfg_port, cable), .max = KM(2000), .dflt = 500,
 	 .help = "cable length, for the headroom"},
 	{FIELD(CFG_NAME, cfg_port, profile), .max = NAME_LEN, .dflt_text = "default",
 	 .help = "built-in `default`: every class lossy, DWRR 1"},

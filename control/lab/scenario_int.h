@@ -12,7 +12,7 @@ enum { SC_NAME_LEN = 12, SC_DEFAULT_CABLE_CM = 500 };
 	{                                                                                          \
 		.cable_cm = SC_DEFAULT_CABLE_CM, .delay_ns = -1                                    \
 	}
-enum { SC_MAX_CABLE_CM = 10000000, SC_MAX_DELAY_NS = 505000 };
+enum { SC_MAX_CABLE_CM = 200000000, SC_MAX_DELAY_NS = 10000000 };
 enum { SC_MAX_TEXT = 63, SC_MAX_PATH = 255, SC_MAX_ITEMS = 4096 }; // of values; of lists
 enum { SC_MAX_ENTRIES = 8192 }; // of the maps `switches` and `hosts`
 enum { FORWARD_AUTO, FORWARD_BRIDGE, FORWARD_ROUTE, FORWARD_TUNNEL }; // words of `forwarding`
