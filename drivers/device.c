@@ -3,6 +3,8 @@
 #include "drivers/device.h"
 
 #include <errno.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -166,4 +168,14 @@ uint64_t live_pool_bytes(uint32_t n_frames, uint32_t max_frame)
 {
 	return ((uint64_t)n_frames + LCORES_RESERVED * LIVE_CACHE_HELD) *
 	       live_frame_bytes(max_frame) * 33 / 32;
+}
+
+bool live_device_has_no_card(const char *device)
+{
+	struct ethtool_drvinfo info = {.cmd = ETHTOOL_GDRVINFO};
+	struct ifreq ifr = {.ifr_data = (void *)&info};
+
+	return strncmp(device, "xdp:", 4) == 0 &&
+	       live_ifreq(device + 4, SIOCETHTOOL, &ifr) == 0 &&
+	       (info.bus_info[0] == '\0' || strcmp(info.bus_info, "N/A") == 0);
 }

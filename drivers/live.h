@@ -97,6 +97,8 @@ enum live_state {
 	LIVE_READY,
 };
 enum live_state live_device_state(const char *device);
+// Whether it is an interface of the kernel alone: a veth, a tap.
+bool live_device_has_no_card(const char *device);
 
 // A port without a device, which holds nothing. facts: of the device before, or live_facts().
 void live_absent(const struct port_facts *facts, struct live_port *out);

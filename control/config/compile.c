@@ -790,24 +790,6 @@ void policy_destroy(struct policy *p)
 	free(p);
 }
 
-const char *config_flood_note(const struct policy *p, char *out, size_t out_len)
-{
-	uint8_t classes = 0;
-	int at;
-
-	for (unsigned i = 0; i < p->n_ports; i++)
-		if (!p->ports[i].routed)
-			classes |= p->ports[i].no_flood;
-	if (classes == 0)
-		return NULL;
-	at = snprintf(out, out_len, "not flooded, because lossless: class");
-	for_each_bit (cls, classes)
-		at += snprintf(out + at, out_len - (size_t)at, " %u", cls);
-	snprintf(out + at, out_len - (size_t)at,
-		 "; the switch drops their frames to unknown addresses (lossless-unknown)");
-	return out;
-}
-
 // ---- memory on live ports
 enum {
 	MEBIBYTE = 1 << 20,

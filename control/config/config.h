@@ -138,6 +138,13 @@ uint64_t config_flow_bytes(const struct policy *p);
 // class.
 enum { FLOOD_NOTE_LEN = 160 };
 const char *config_flood_note(const struct policy *p, char *out, size_t out_len);
+// Likewise, for an `out` of SPEED_NOTE_LEN: interfaces that are not on this machine.
+const char *config_missing_note(const struct config *c, char *out, size_t out_len);
+// The same about ports of 10 Gb/s and more on interfaces without a card (veth, tap) of
+// this machine.
+enum { SPEED_NOTE_LEN = 400 };
+const char *config_speed_note(const struct config *c, const struct policy *p, char *out,
+			      size_t out_len);
 
 // 0, or -EINVAL with a message in *d for each key that `next` changes and only a restart can
 // change.

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <json-c/json.h>
-#include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,37 +144,15 @@ static void print_ok(const char *path, unsigned n_warnings, const struct policy 
 			whole_mb(memory->huge_bytes));
 }
 
-// The interface of a port that weir needs at its start and that is not there; NULL: there is none.
-static const char *missing_interface(const struct config *c, unsigned port)
+// These are no warnings: --strict judges a file, which may be for another machine.
+static void print_notes(const char *path, const struct config *c, const struct policy *p, FILE *out)
 {
-	const struct config_port_open p = config_port(c, port);
+	char note[SPEED_NOTE_LEN];
 
-	if (strncmp(p.device, "xdp:", 4) != 0 || p.optional || if_nametoindex(p.device + 4) != 0)
-		return NULL;
-	return p.device + 4;
-}
-
-// This is no warning: --strict judges a file, which may be for another machine.
-static void print_missing_interfaces(const char *path, const struct config *c, FILE *out)
-{
-	enum { NAMED = 4 };
-	char names[NAMED * (IF_NAMESIZE + 2)] = "", more[32] = "";
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < config_n_ports(c); i++) {
-		const char *name = missing_interface(c, i);
-
-		if (name != NULL && n++ < NAMED)
-			snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%.*s",
-				 n == 1 ? "" : ", ", IF_NAMESIZE, name);
-	}
-	if (n > NAMED)
-		snprintf(more, sizeof(more), " and %u more", n - NAMED);
-	if (n > 0)
-		terminal_printf(out,
-				"%s: note: weir cannot start here now, because there is no "
-				"interface %s%s; `ip link` lists the interfaces\n",
-				path, names, more);
+	if (config_missing_note(c, note, sizeof(note)) != NULL)
+		terminal_printf(out, "%s: note: %s\n", path, note);
+	if (config_speed_note(c, p, note, sizeof(note)) != NULL)
+		terminal_printf(out, "%s: note: %s\n", path, note);
 }
 
 int check_print(const char *path, bool json, bool strict, FILE *out)
@@ -204,7 +181,7 @@ int check_print(const char *path, bool json, bool strict, FILE *out)
 	if (!json && ok)
 		print_ok(path, n_warnings, p, &memory, out);
 	if (!json && ok)
-		print_missing_interfaces(path, c, out);
+		print_notes(path, c, p, out);
 	else if (!json && err == 0)
 		terminal_printf(stderr, "%s: %u warning%s, and --strict takes them as mistakes\n",
 				path, n_warnings, n_warnings == 1 ? "" : "s");

@@ -477,7 +477,7 @@ static void print_ports(const struct daemon *d)
 static int start_workers(struct daemon *d)
 {
 	unsigned n = switch_n_workers(d->sw);
-	char note[FLOOD_NOTE_LEN];
+	char note[SPEED_NOTE_LEN];
 	int err;
 
 	for (unsigned i = 0; i < n; i++)
@@ -492,6 +492,8 @@ static int start_workers(struct daemon *d)
 		return failed("cannot start the workers: %s", strerror(-err));
 	print_ports(d);
 	if (config_flood_note(d->policy, note, sizeof(note)) != NULL)
+		print_notes("", note);
+	if (config_speed_note(d->config, d->policy, note, sizeof(note)) != NULL)
 		print_notes("", note);
 	if (config_time_scale(d->config) > 1)
 		terminal_printf(stdout, "time scale %u: speeds, rates and times are the model's, "

@@ -63,6 +63,21 @@ def the_least_pause_that_check_takes_loses_nothing():
         one_pause(world, programs, least)
 
 
+def a_veth_that_shall_be_fast_is_told_of_the_time_scale():
+    programs = Programs(sys.argv[1])
+    note = "note: p1, p2, p3 have no card"
+    with World(3) as world:
+        path = os.path.join(world.logs, "fast.yaml")
+        for speed, scale, told in ("100G", 1, True), ("1G", 1, False), ("100G", 1000, False):
+            text = POLICY % {"name": "fast", "scale": scale, "quanta": 65535}
+            with open(path, "w") as f:
+                f.write(text.replace("speed: 1G", f"speed: {speed}"))
+            done = subprocess.run(world.inside("sw", programs.weirctl, "check", path),
+                                  capture_output=True, text=True)
+            want(done.returncode == 0 and (note in done.stdout) == told, f"{speed} {done}")
+            want(("with switch.time_scale: 1000 " in done.stdout) == told, f"{speed} {done}")
+
+
 def one_pause(world, programs, quanta):
     name = switch_name()
     switch = Switch(world, programs, name,
@@ -86,4 +101,5 @@ def one_pause(world, programs, quanta):
     want(switch.stop() == 0, switch.process.said())
 
 
-sys.exit(live.run_tests([the_least_pause_that_check_takes_loses_nothing]))
+sys.exit(live.run_tests([the_least_pause_that_check_takes_loses_nothing,
+                         a_veth_that_shall_be_fast_is_told_of_the_time_scale]))
