@@ -497,23 +497,38 @@ static void put_scalar(struct arena *a, struct node *map, const char *key, const
 	v->n = 0;
 }
 
-// The item of the file's list that names the port, else the last item. NULL: the list is empty.
-static const struct node *template_of(const struct node *ports, const char *name)
+// "p1", "p2", ...: a name of the lab, too.
+static bool is_lab_name(const char *name)
 {
-	const struct node *last = NULL;
+	size_t n = name[0] == 'p' ? strspn(name + 1, "0123456789") : 0;
+
+	return n != 0 && name[1 + n] == '\0';
+}
+
+// The item of the file's list that names port i. Where no port has a name of the lab, as those of
+// SONiC: that of the i-th port. Else the last item. NULL: the list is empty.
+static const struct node *template_of(const struct node *ports, const char *name, unsigned i)
+{
+	const struct node *last = NULL, *at_place = NULL;
 	struct expansion names;
 	const char *why;
+	unsigned place = 0;
+	bool lab_names = false;
 
 	for (const struct node *v = ports->first; v != NULL; last = v, v = v->next) {
 		const struct node *n = v->kind == NODE_MAP ? node_child(v, "name") : NULL;
 
 		if (n == NULL || n->kind != NODE_SCALAR || !expand(n->text, &names, &why))
 			continue;
-		for (unsigned i = 0; i < names.n; i++)
-			if (strcmp(names.items[i], name) == 0)
+		for (unsigned k = 0; k < names.n; k++) {
+			if (strcmp(names.items[k], name) == 0)
 				return v;
+			lab_names |= is_lab_name(names.items[k]);
+			if (place++ == i)
+				at_place = v;
+		}
 	}
-	return last;
+	return at_place != NULL && !lab_names ? at_place : last;
 }
 
 static void drop_key(struct node *map, const char *key)
@@ -529,7 +544,7 @@ static struct node *lab_port(struct arena *a, const struct node *ports, unsigned
 {
 	const struct config_overlay_port *p = &o->ports[i];
 	const char *name = arena_printf(a, "p%u", i + 1);
-	struct node *n = copied(a, template_of(ports, name), NULL);
+	struct node *n = copied(a, template_of(ports, name, i), NULL);
 
 	n->key = NULL;
 	put_scalar(a, n, "name", name);

@@ -650,7 +650,7 @@ static struct json_object *report_json(const struct run *r)
 	report_why_json(r, out);
 	report_thresholds_json(r, out);
 	report_cnps_json(r, out);
-	report_rto_json(r, out);
+	report_warnings_json(r, out);
 	put_verdicts(r, out);
 	put_capture(r, out);
 	put_histograms(r, list_in(out, "histograms"));

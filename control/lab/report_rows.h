@@ -55,10 +55,11 @@ void report_why_json(const struct run *r, struct json_object *out);
 void report_thresholds(const struct run *r, grid_emit_fn *emit, FILE *out);
 void report_thresholds_json(const struct run *r, struct json_object *out);
 
-// ---- retransmission timers
+// ---- warnings
 uint64_t report_rto_ns(const struct run *r, uint32_t host);
-void report_rto_line(const struct run *r, FILE *out); // of the foot, where one was too short
-void report_rto_json(const struct run *r, struct json_object *out); // `warnings`
+// Of the foot: timers that were too short, a run in which nothing arrived.
+void report_warnings(const struct run *r, FILE *out);
+void report_warnings_json(const struct run *r, struct json_object *out);
 
 // ---- notifications
 // CNPs of switches that were wrong, that hosts refused, or that could not be checked.

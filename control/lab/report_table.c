@@ -448,7 +448,7 @@ void report_foot(const struct run *r, FILE *out)
 	report_why_line(r, out);
 	losses(r, out);
 	report_cnps_line(r, out);
-	report_rto_line(r, out);
+	report_warnings(r, out);
 	if (fabric_balanced(r->fabric, text, sizeof(text)))
 		fputs("balance: every frame is accounted for, on every switch and wire\n", out);
 	else

@@ -570,19 +570,44 @@ static bool short_timer(const struct run *r, char text[TEXT_LEN])
 	return true;
 }
 
-void report_rto_line(const struct run *r, FILE *out)
+// Whether hosts sent, and nothing came of it: expectations that nothing is lost hold then, too.
+static bool nothing_arrived(const struct run *r, char text[TEXT_LEN])
+{
+	uint64_t sent = 0;
+
+	for (uint32_t i = 0; i < r->sc->n_hosts; i++) {
+		struct host_row h = report_host(r, i);
+
+		if (h.goodput_bytes != 0)
+			return false;
+		sent += h.tx_packets;
+	}
+	if (sent != 0)
+		snprintf(text, TEXT_LEN,
+			 "no host received any payload, though hosts sent %" PRIu64
+			 " frames: the table of queues says where they wait or were dropped",
+			 sent);
+	return sent != 0;
+}
+
+static bool (*const warnings[])(const struct run *r, char text[TEXT_LEN]) = {short_timer,
+									     nothing_arrived};
+
+void report_warnings(const struct run *r, FILE *out)
 {
 	char text[TEXT_LEN];
 
-	if (short_timer(r, text))
-		fprintf(out, "warning: %s\n", text);
+	for (unsigned i = 0; i < sizeof(warnings) / sizeof(warnings[0]); i++)
+		if (warnings[i](r, text))
+			fprintf(out, "warning: %s\n", text);
 }
 
-void report_rto_json(const struct run *r, struct json_object *out)
+void report_warnings_json(const struct run *r, struct json_object *out)
 {
 	struct json_object *list = list_in(out, "warnings");
 	char text[TEXT_LEN];
 
-	if (short_timer(r, text))
-		json_object_array_add(list, json_object_new_string(text));
+	for (unsigned i = 0; i < sizeof(warnings) / sizeof(warnings[0]); i++)
+		if (warnings[i](r, text))
+			json_object_array_add(list, json_object_new_string(text));
 }

@@ -82,6 +82,14 @@ class Program(unittest.TestCase):
         self.assertIn("why: no deadlock and no host at the root of PAUSE: s1.p33.3 was offered "
                       "more than its port sends\n", done.stdout)
 
+    def test_a_run_in_which_nothing_arrives_is_told(self):
+        for fault, told in (("[]", False), ("[{at: 0s, port: s1.p2, tx_off: {}}]", True)):
+            done = lab("run", PAIR, "--quiet", "--set", f"faults={fault}", "--set",
+                       "flows=[{from: h1, to: h2, class: 3}]", "--set", "duration=1ms", "--set",
+                       "expect=[lossless_drops == 0]")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual("no host received any payload" in done.stdout, told, done.stdout)
+
     def test_a_mechanism_is_taken_away(self):
         below = os.path.join(ROOT, "conf/lab/kmin-below-xoff.yaml")
         done = lab("run", below, "--quiet", "--set", "without=[pfc, ecn]")

@@ -106,6 +106,24 @@ static void ports_have_the_settings_of_the_same_name_or_of_the_last(void **state
 	config_destroy(c);
 }
 
+static void ports_of_other_names_have_their_settings_by_their_place(void **state)
+{
+	struct config *c = good((const char *const[]){
+		"{fdb: ~, ports: [{name: \"Ethernet[0,4]\", speed: 1G, mtu: 9000}, {name: up, "
+		"speed: 1G, mtu: 2000}]}", NULL});
+
+	(void)state;
+	for (uint32_t i = 0; i < N_LAB_PORTS; i++)
+		assert_int_equal(config_port(c, i).mtu, i < 2 ? 9000 : 2000);
+	config_destroy(c);
+	c = good((const char *const[]){"{fdb: ~, ports: [{name: Ethernet0, speed: 1G, mtu: 9000}, "
+				       "{name: up, speed: 1G, mtu: 2000}]}", NULL});
+	assert_int_equal(config_port(c, 0).mtu, 9000);
+	assert_int_equal(config_port(c, 1).mtu, 2000);
+	assert_int_equal(config_port(c, 2).mtu, 2000); // the last one's
+	config_destroy(c);
+}
+
 static void name_workers_and_addresses_are_not_those_of_the_live_switch(void **state)
 {
 	struct config *c = good((const char *const[]){NULL});
@@ -266,6 +284,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ports_have_the_settings_of_the_same_name_or_of_the_last),
+		cmocka_unit_test(ports_of_other_names_have_their_settings_by_their_place),
 		cmocka_unit_test(name_workers_and_addresses_are_not_those_of_the_live_switch),
 		cmocka_unit_test(maps_merge_and_anything_else_replaces),
 		cmocka_unit_test(a_tilde_removes_the_key),
