@@ -153,6 +153,7 @@ static void flood(struct worker *w, struct port *p, struct frame *f, unsigned vi
 	}
 	// Of copies no flow is known, and they are no answers; but each may be the READ request
 	// that a response is for, which must not seem to be for another.
+	elephants_astray(w, f);
 	f->m->hash.rss = FLOW_NONE;
 	f->answer = f->answer && flows_is_request(pkt);
 	f->out_port = ports[0];

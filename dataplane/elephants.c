@@ -3,9 +3,17 @@
 
 #include "dataplane/units.h"
 
-enum { LOOKS_PER_LOOP = 64 };
+enum {
+	LOOKS_PER_LOOP = 64,
+	LOOKS_IN_AGE = 8, // at each elephant
+};
 
 // ---- the list
+
+static uint64_t next_look_ns(const struct worker *w)
+{
+	return w->now_ns + w->flows->elephants.params.age_ns / LOOKS_IN_AGE;
+}
 
 static gauge_t *elephants_of_port(struct worker_flows *wf, const struct flow *fl)
 {
@@ -24,7 +32,7 @@ static void joins(struct worker *w, struct flow *fl)
 		return;
 	}
 	if (n == 0) {
-		e->look_ns = w->now_ns + e->params.period_ns;
+		e->look_ns = next_look_ns(w);
 		e->cursor = 0;
 	}
 	fl->elephant_place = (uint32_t)n;
@@ -75,7 +83,7 @@ void elephants_new_flowlet(struct worker *w, struct flow *fl)
 
 	if (flow_is_elephant(fl))
 		is_none_any_more(w, fl);
-	gauge_set(&fl->bytes, flow_frame_bytes(fl) | mice << FLOW_MICE_BIT);
+	gauge_set(&fl->bytes, (gauge_get(&fl->bytes) & ~FLOW_MICE_FIELD) | mice << FLOW_MICE_BIT);
 }
 
 void elephants_look(struct worker *w, struct flow *fl)
@@ -92,7 +100,11 @@ void elephants_begun(struct worker *w, struct flow *fl)
 	uint64_t mice = w->flows->elephants.params.mice_packets;
 
 	fl->stretch = (struct elephant_stretch){w->now_ns, flow_frame_bytes(fl)};
-	gauge_set(&fl->bytes, gauge_get(&fl->bytes) | mice << FLOW_MICE_BIT);
+	fl->astray = false;
+	fl->kept.packets = 0;
+	gauge_set(&fl->bytes, gauge_get(&fl->bytes) | mice << FLOW_MICE_BIT |
+				      (uint64_t)(mice != 0 ? SIZE_MOUSE : SIZE_PLAIN)
+					      << FLOW_ACTING_BIT);
 }
 
 void elephants_gone(struct worker_flows *wf, const struct flow *fl)
@@ -114,6 +126,83 @@ void elephants_add(struct worker_flows *wf, unsigned port, const struct sizes *s
 		ctr_add(&p->elephant_packets, s->sum[SIZE_ELEPHANT] / SIZES_FRAME);
 		ctr_add(&p->elephant_bytes, s->sum[SIZE_ELEPHANT] % SIZES_FRAME);
 	}
+}
+
+// ---- from one class to another
+
+static uint8_t class_by_size(const struct worker *w, const struct frame *f, enum flow_size size)
+{
+	uint8_t cls = w->pol->ports[f->in_port].sized[size][f->cls].cls;
+
+	return cls == ELEPHANT_KEEP ? f->cls : cls;
+}
+
+// No frame that arrived by the port is anywhere in the switch.
+static bool all_have_left(const struct worker *w, unsigned in_port)
+{
+	uint64_t cells = 0;
+
+	for (unsigned g = 0; g < N_PGS; g++) {
+		const struct pg_state *s = &worker_port(w, in_port)->pg[g].state;
+
+		cells |= gauge_get(&s->min_used) | gauge_get(&s->shared) |
+			 gauge_get(&s->headroom) | gauge_get(&s->skid);
+	}
+	return cells == 0 && (w->l3 == NULL || w->l3->waiting.n == 0);
+}
+
+// What this worker handed over up to that time is in the queues of the port.
+static bool is_queued(const struct worker *w, unsigned out_port, uint64_t before_ns)
+{
+	unsigned to = w->sw->owner[out_port];
+	const struct handoff *h = w->out[to];
+
+	return to == w->id ||
+	       atomic_load_explicit(&h->entered, memory_order_acquire) == ctr_get(&h->put) ||
+	       atomic_load_explicit(&h->entered_ns, memory_order_acquire) > before_ns;
+}
+
+static bool has_left(const struct worker *w, struct flow *fl, const struct frame *f,
+		     uint64_t before_ns)
+{
+	struct flow_way way = flow_way_of(gauge_get(&fl->way));
+	const struct port *out;
+
+	if (fl->astray || way.out_port == FLOW_NO_PORT)
+		return all_have_left(w, f->in_port);
+	out = worker_port(w, way.out_port);
+	if (gauge_get(&out->departed_ns[f->in_port][way.queue]) > before_ns)
+		return true;
+	return is_queued(w, way.out_port, before_ns) &&
+	       atomic_load_explicit(
+		       &out->held_cells[account_index(f->in_port, f->pg)][way.queue],
+		       memory_order_relaxed) == 0;
+}
+
+enum flow_size elephants_turn(struct worker *w, struct flow *fl, const struct frame *f,
+			      enum flow_size size, uint64_t before_ns)
+{
+	enum flow_size acting = elephants_acting_size(fl);
+
+	if (fl->kept.packets + 1 == flow_packets(fl))
+		before_ns = fl->kept.ns;
+	if (class_by_size(w, f, acting) != class_by_size(w, f, size)) {
+		if (before_ns >= w->now_ns || !has_left(w, fl, f, before_ns)) {
+			fl->kept.packets = flow_packets(fl);
+			fl->kept.ns = w->now_ns;
+			return acting;
+		}
+		fl->astray = false;
+	}
+	gauge_set(&fl->bytes, (gauge_get(&fl->bytes) & ~FLOW_ACTING_FIELD) |
+				      (uint64_t)size << FLOW_ACTING_BIT);
+	return size;
+}
+
+void elephants_astray(const struct worker *w, const struct frame *f)
+{
+	if (w->elephants && w->flows != NULL && frame_flow(f) != FLOW_NONE)
+		w->flows->table.flows[frame_flow(f)].astray = true;
 }
 
 // ---- once per loop
@@ -142,7 +231,7 @@ static void look_at_all(struct worker *w)
 	if (e->cursor < gauge_get(&e->now))
 		return;
 	e->cursor = 0;
-	e->look_ns = w->now_ns + e->params.period_ns;
+	e->look_ns = next_look_ns(w);
 }
 
 // What happened since the last events, at most once a second.
@@ -184,5 +273,5 @@ void elephants_new_policy(struct worker *w)
 	while (!e->params.enabled && gauge_get(&e->now) != 0)
 		ends(w->flows, &w->flows->table.flows[e->places[0]]);
 	if (gauge_get(&e->now) != 0)
-		e->look_ns = w->now_ns + e->params.period_ns;
+		e->look_ns = next_look_ns(w);
 }

@@ -4,6 +4,20 @@
 // and the DSCP that the policy names for frames of its class. The frame's account stays that of the
 // class in which it arrived. The worker that owns the flow's port of arrival calls this.
 //
+// Frames of a flow must not overtake each other where its size changes. So class and DSCP are those
+// of the size that the flow had (its acting size), until no frame of the flow is in the queue that
+// it leaves. No frame of it is there if one of these holds:
+//
+//   the queue of the latest frame's port    evidence, written by the owner of that port
+//   a later frame left it                   departed_ns of the port of arrival
+//   it holds no frame of the account        held_cells, once hand-overs up to the frame are queued
+//
+// Both are true of a frame only if all earlier frames of its port of arrival have left, since
+// hand-overs and queues are first in, first out. A flow that went astray (some of its frames were
+// flooded, waited for a neighbour, or went another way than others) turns when no frame of its port
+// of arrival is in the switch. A frame whose flow had another one in the same
+// burst never turns. A flow of which frames always wait never turns, and keeps its class.
+//
 // The state is in the entry's first line, in the upper bits of `bytes`. So a frame that changes
 // nothing costs no cache line. A worker follows at most ELEPHANTS_MAX elephants. A further flow
 // stays what it was, and is counted.
@@ -13,9 +27,12 @@
 #include "dataplane/switch_impl.h"
 
 #define FLOW_MICE_FIELD ((uint64_t)ELEPHANT_MICE_MAX << FLOW_MICE_BIT)
+#define FLOW_ACTING_FIELD ((uint64_t)3 << FLOW_ACTING_BIT)
 #define FLOW_ELEPHANT ((uint64_t)1 << FLOW_ELEPHANT_BIT)
 
-static_assert(FLOW_MICE_FIELD >> FLOW_ELEPHANT_BIT == 0, "the fields lie side by side");
+static_assert(FLOW_MICE_FIELD >> FLOW_ACTING_BIT == 0 && N_SIZES <= 4 &&
+		      FLOW_ACTING_FIELD >> FLOW_ELEPHANT_BIT == 0,
+	      "the fields lie side by side");
 
 // Frames of a burst by enum flow_size: their bytes, and SIZES_FRAME for each frame.
 #define SIZES_FRAME ((uint64_t)1 << 32)
@@ -75,14 +92,34 @@ static force_inline enum flow_size elephants_count(struct worker *w, struct flow
 	return after >> FLOW_ELEPHANT_BIT ? SIZE_ELEPHANT : mouse ? SIZE_MOUSE : SIZE_PLAIN;
 }
 
+static inline enum flow_size elephants_acting_size(const struct flow *fl)
+{
+	return (gauge_get(&fl->bytes) & FLOW_ACTING_FIELD) >> FLOW_ACTING_BIT;
+}
+
+// The acting size of a frame that was counted, and is of another size. before_ns: no frame of the
+// flow but this one arrived later.
+enum flow_size elephants_turn(struct worker *w, struct flow *fl, const struct frame *f,
+			      enum flow_size size, uint64_t before_ns);
+// Frames of this frame's flow may be elsewhere than in the queue of its latest frame.
+void elephants_astray(const struct worker *w, const struct frame *f);
+
+// Frames such as f have left their queue, which is of a port of the worker's.
+static inline void elephants_departed(struct port *p, const struct frame *f, uint64_t arrival_ns)
+{
+	if (!f->own)
+		gauge_set(&p->departed_ns[f->in_port][f->queue], arrival_ns);
+}
+
 // Gives the frame what the policy names.
 static force_inline void elephants_act(const struct policy_port *pp, struct frame *f,
-				       enum flow_size size)
+				       enum flow_size size, enum flow_size acting)
 {
-	const struct elephant_action *a = &pp->sized[size][f->cls];
+	const struct elephant_action *a = &pp->sized[acting][f->cls];
+	uint8_t color = pp->sized[size][f->cls].color;
 
-	if (a->color != ELEPHANT_KEEP)
-		f->color = a->color;
+	if (color != ELEPHANT_KEEP)
+		f->color = color;
 	if (a->cls != ELEPHANT_KEEP)
 		f->out_cls = a->cls;
 	if (unlikely(a->dscp != ELEPHANT_KEEP))

@@ -6,6 +6,7 @@
 // that follows frames adds its calls here, and the stages stay as they are.
 #pragma once
 
+#include "dataplane/elephants.h"
 #include "dataplane/flows.h"
 #include "dataplane/impair.h"
 #include "dataplane/notify.h"
@@ -173,6 +174,8 @@ static inline void fate_sent(struct worker *w, struct port *p, const struct run 
 	ctr_add(&c->residence[residence_bucket(residence_ns)], r->n);
 	gauge_max(&c->residence_max_ns, residence_ns);
 	gauge_set(&c->residence_ns, residence_ns);
+	if (unlikely(w->elephants))
+		elephants_departed(p, r->frames, arrival_ns);
 }
 
 // ---- ends

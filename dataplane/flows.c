@@ -610,13 +610,24 @@ static __attribute__((noinline)) uint32_t take_sized(struct worker *w, uint32_t 
 
 // A guard knows a frame by the DSCP with which it arrived.
 static force_inline void act_by_size(const struct policy_port *pp, struct burst *b, unsigned i,
-				     enum flow_size size)
+				     enum flow_size size, enum flow_size acting)
 {
 	struct frame *f = &b->frames[i];
 
-	if (unlikely(pp->sized[size][f->cls].dscp != ELEPHANT_KEEP))
+	if (unlikely(pp->sized[acting][f->cls].dscp != ELEPHANT_KEEP))
 		burst_keep_pkt(b, i);
-	elephants_act(pp, f, size);
+	elephants_act(pp, f, size, acting);
+}
+
+// last: the entry's, before this frame.
+static inline enum flow_size acting_size(struct worker *w, struct flow *fl, const struct frame *f,
+					 enum flow_size size, uint64_t last)
+{
+	const uint64_t unit_ns = 1 << FLOW_TIME_SHIFT;
+
+	if (likely(elephants_acting_size(fl) == size))
+		return size;
+	return elephants_turn(w, fl, f, size, flow_last_ns(last, w->now_ns) + unit_ns - 1);
 }
 
 // acts: the policy names actions by size for the port. Without actions, no branch depends on size.
@@ -637,10 +648,15 @@ static force_inline void count_all_sized(struct worker *w, struct burst *b,
 		const struct member *m = &all->m[i];
 		struct frame *f = &b->frames[m->frame];
 		enum flow_size size, slow; // one of them is a register
+		uint64_t last = clock.last;
 		uint16_t len = f->len;
+		uint32_t guess;
 
 		if (!m->again)
 			id = m->guess;
+		guess = id;
+		if (acts && likely(id != FLOW_NONE))
+			last = gauge_get(&flows[id].last);
 		if (likely(id != FLOW_NONE &&
 			   count_next(&flows[id], m, flow_is_roce(m->kind), &clock))) {
 			size = elephants_count(w, &flows[id], look_mask, len);
@@ -650,8 +666,13 @@ static force_inline void count_all_sized(struct worker *w, struct burst *b,
 		}
 		f->m->hash.rss = id;
 		sizes.sum[size] += SIZES_FRAME + len;
-		if (acts && size != SIZE_PLAIN)
-			act_by_size(pp, b, m->frame, size);
+		if (acts && id != FLOW_NONE) {
+			enum flow_size acting = acting_size(w, &flows[id], f, size,
+							    id == guess ? last : clock.last);
+
+			if ((size | acting) != SIZE_PLAIN)
+				act_by_size(pp, b, m->frame, size, acting);
+		}
 	}
 	elephants_add(w->flows, b->frames[0].in_port, &sizes);
 }
@@ -702,6 +723,9 @@ static __attribute__((noinline)) void way_changed(struct worker *w, uint32_t id,
 
 	gauge_set(&fl->way, flow_pack_way(way));
 	seal_close_departure(fl, departure_of(f));
+	if (before.out_port != FLOW_NO_PORT &&
+	    (before.out_port != f->out_port || before.cls != f->cls))
+		elephants_astray(w, f);
 	if (before.out_port == f->out_port || !flow_is_roce(before.kind))
 		return;
 	if (before.out_port != FLOW_NO_PORT)

@@ -17,6 +17,7 @@
 //   put           writer   control
 //   tail          reader   writer (release, acquire), when the queue looks full
 //   taken         reader   control
+//   entered, _ns  reader   writer (release, acquire)
 #pragma once
 
 #include <string.h>
@@ -48,6 +49,10 @@ struct handoff {
 		uint32_t left; // pointers that follow the descriptor read last
 		ctr_t taken; // frames
 		struct frame like; // that descriptor
+		// Frames that are in their queues, or have ended, and when the latest of them
+		// arrived. Only where the policy looks for elephants.
+		ctr_t entered;
+		gauge_t entered_ns;
 	};
 };
 
@@ -121,6 +126,12 @@ static inline void handoff_fetch(const struct handoff *h)
 static inline void handoff_count_taken(struct handoff *h, unsigned n)
 {
 	atomic_store_explicit(&h->taken, ctr_get(&h->taken) + n, memory_order_release);
+}
+// What was counted as taken has entered its queues. Each frame before it did so earlier.
+static inline void handoff_entered(struct handoff *h, uint64_t arrival_ns)
+{
+	atomic_store_explicit(&h->entered, ctr_get(&h->taken), memory_order_release);
+	atomic_store_explicit(&h->entered_ns, arrival_ns, memory_order_release);
 }
 static inline unsigned handoff_take(struct handoff *h, struct frame *frames, unsigned most)
 {

@@ -122,6 +122,10 @@ struct __rte_cache_aligned port {
 	struct pg pg[N_PGS];
 	struct marking marking[N_QUEUES];
 
+	// Where the policy looks for elephants: when the latest frame of each port arrived that
+	// has left the queue. Other workers read it.
+	gauge_t (*departed_ns)[N_QUEUES];
+
 	// ---- rare
 	struct frame held[BURST]; // left the queue, refused by the driver
 	struct drop_counters drops[N_CLASSES][N_DROP_REASONS];

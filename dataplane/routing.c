@@ -295,6 +295,7 @@ static bool waiting_add(struct worker *w, uint8_t iface, const struct frame *f,
 	r->all[r->n++] = (struct waiting){
 		.f = *f, .pkt = *pkt, .end_ns = w->now_ns + WAIT_NS, .iface = iface};
 	count(worker_port(w, f->in_port), 1);
+	elephants_astray(w, f);
 	return true;
 }
 

@@ -243,7 +243,8 @@ static int port_create(struct weir_switch *sw, unsigned port)
 	device_bind(p, &sw->ports[port]);
 	p->held_cells = rte_zmalloc("held_cells",
 				    sw->n_ports * N_PGS * sizeof(p->held_cells[0]), 64);
-	return p->held_cells != NULL ? 0 : -ENOMEM;
+	p->departed_ns = rte_zmalloc("departed_ns", sw->n_ports * sizeof(p->departed_ns[0]), 64);
+	return p->held_cells != NULL && p->departed_ns != NULL ? 0 : -ENOMEM;
 }
 
 static void port_destroy(struct port *p)
@@ -251,6 +252,7 @@ static void port_destroy(struct port *p)
 	if (p != NULL) {
 		flows_free_ipcc(p);
 		rte_free(p->held_cells);
+		rte_free(p->departed_ns);
 	}
 	rte_free(p);
 }

@@ -236,6 +236,7 @@ struct __rte_cache_aligned worker {
 	const struct policy *pol; // of this loop; not to be read in the next one
 	uint64_t policy_version; // of pol: a new policy may live at the address of an old one
 	bool headroom_covered; // the headroom pool holds all that the groups may take
+	bool elephants; // the policy looks for them
 	uint64_t now_ns;
 	uint64_t request_seen;
 	uint32_t watermark_epoch;

@@ -208,6 +208,8 @@ static uint64_t take_over(struct worker *w)
 
 	for (unsigned from = 0; w->n_taken != 0 && from < w->sw->n_workers; from++) {
 		unsigned n = from == w->id ? 0 : w->n_from[from];
+		struct handoff *h = w->sw->workers[from]->out[w->id];
+		uint64_t arrival_ns;
 
 		if (n == 0)
 			continue;
@@ -218,13 +220,16 @@ static uint64_t take_over(struct worker *w)
 		if (shares_a_pool(w, frames, n))
 			admission_claim(w, n);
 		// Out of one account before into the next: a reader must not see a frame in both.
-		handoff_count_taken(w->sw->workers[from]->out[w->id], n);
+		handoff_count_taken(h, n);
 		atomic_thread_fence(memory_order_release);
 		fate_taken_over(w, frames, n);
+		arrival_ns = replica_arrival_ns(&frames[n - 1]);
 		for (unsigned i = 0; i < n; i += r.n) {
 			r = run_of(&frames[i], n - i, UINT32_MAX);
 			egress_enqueue(w, &r);
 		}
+		if (unlikely(w->elephants))
+			handoff_entered(h, arrival_ns);
 		admission_done(w);
 		frames += n;
 	}
@@ -234,6 +239,7 @@ static uint64_t take_over(struct worker *w)
 void worker_use_policy(struct worker *w, const struct policy *pol)
 {
 	w->pol = pol;
+	w->elephants = pol->elephants.enabled;
 	for (unsigned i = 0; i < w->n_owned; i++) {
 		struct port *p = worker_port(w, w->owned[i]);
 

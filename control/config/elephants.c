@@ -126,7 +126,6 @@ void compile_elephants(struct compiler *k)
 		.bytes = (uint64_t)e->bytes.n,
 		.rate_bps = (uint64_t)e->rate.n,
 		.end_rate_bps = end_rate_of(e),
-		.period_ns = (uint64_t)e->period.n,
 		.age_ns = (uint64_t)e->age.n,
 	};
 	for (unsigned i = 0; i < k->p->n_ports; i++)

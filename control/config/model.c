@@ -700,12 +700,10 @@ static const struct cfg_row elephants_rows[] = {
 		 "two of them, at most an eighth of this"},
 	{NUMBER(RATE, cfg_elephants, end_rate), .min = KB(1), .max = GIGA(800),
 	 .dflt_text = "half of rate",
-	 .help = "an elephant ends when its mean rate over a `period` is below this rate"},
-	{NUMBER(TIME, cfg_elephants, period), .min = US(10), .max = SECONDS(10), .dflt = MS(1),
-	 .help = "time between two looks at an elephant"},
+	 .help = "an elephant ends when its mean rate over `age` is below this rate"},
 	{NUMBER(TIME, cfg_elephants, age), .min = US(10), .max = SECONDS(10), .dflt = MS(10),
-	 .help = "after a pause of this time an elephant ends, and the next frames of the flow are "
-		 "mice"},
+	 .help = "an elephant ends after this time below `end_rate`; after such a pause the next "
+		 "frames of a flow are mice"},
 	{NUMBER(COUNT, cfg_elephants, mice_packets), .max = ELEPHANT_MICE_MAX, .dflt = 128,
 	 .help = "so many first frames of a flow, and after a pause of `age`, are mice"},
 };

@@ -16,7 +16,10 @@
 //   [plain] ---------------------------------------------------------> [elephant]
 //      ^                                                                    |
 //      +--------------------------------------------------------------------+
-//        a pause of `age`, or a mean rate below `end_rate` over a `period`
+//              `age` with a mean rate below `end_rate`: a pause, or few bytes
+//
+// The time of an elephant is divided into stretches of `age`, each judged at its end. So bursts
+// with pauses shorter than `age` end no elephant, and a slow one ends within two stretches.
 //
 // The module chooses no action: see dataplane/elephants.h.
 #pragma once
@@ -31,7 +34,7 @@ struct elephant_params {
 	uint8_t look_shift; // elephant_look_shift(bytes)
 	uint16_t mice_packets; // at most ELEPHANT_MICE_MAX
 	uint64_t bytes, rate_bps, end_rate_bps;
-	uint64_t period_ns, age_ns;
+	uint64_t age_ns;
 };
 
 // Where the present stretch began: the time of a frame, and the bytes up to that frame. So the mean
@@ -55,7 +58,7 @@ static inline uint8_t elephant_look_shift(uint64_t bytes)
 bool elephant_begins(const struct elephant_params *p, struct elephant_stretch *s, uint64_t bytes,
 		     uint64_t now_ns);
 
-// The same of an elephant, at any time. True: it is none any more. The next period begins if one is
-// over.
+// The same of an elephant, at any time. True: it is none any more. The next stretch begins if
+// `age` is over.
 bool elephant_ends(const struct elephant_params *p, struct elephant_stretch *s, uint64_t bytes,
 		   uint64_t now_ns);

@@ -41,9 +41,11 @@ enum {
 	FLOW_APART = 1 << 26, // `highest` is not the one before the PSN expected
 	FLOW_TIME_BIT = 27,
 	FLOW_DEPARTURE_BIT = 48, // of `packets`; below it the count
-	// Of `bytes`. Below them the count, which wraps after 9 PB. The bits say which frames are
-	// mice, and whether the flow is an elephant (dataplane/elephants.h).
-	FLOW_MICE_BIT = 53, // ten bits: frames of this flowlet that will be mice
+	// Of `bytes`. Below them the count, which wraps after 2 PB. The bits say which frames are
+	// mice, whose actions the frames get, and whether the flow is an elephant
+	// (dataplane/elephants.h).
+	FLOW_MICE_BIT = 51, // ten bits: frames of this flowlet that will be mice
+	FLOW_ACTING_BIT = 61, // two bits: enum flow_size of the class in which frames leave
 	FLOW_ELEPHANT_BIT = 63,
 };
 
@@ -121,7 +123,12 @@ struct __attribute__((aligned(64))) flow {
 	// in a quarter of it.
 	__attribute__((aligned(64))) struct elephant_stretch stretch;
 	gauge_t elephant_ns; // when it became an elephant
+	// The latest frame that kept the class of the flow's earlier frames: its number, its time.
+	struct {
+		uint64_t packets, ns;
+	} kept;
 	uint32_t elephant_place; // of an elephant: in the worker's list
+	bool astray; // frames of it may be elsewhere than in the queue of the latest one
 };
 static_assert(sizeof(struct flow) <= 320, "a million of them are a third of a gigabyte");
 
@@ -284,17 +291,23 @@ void flow_begin_anew(struct flow_table *t, uint32_t id, struct flow_arrival at,
 // The entry of the key, if it is not too old, or FLOW_NONE.
 uint32_t flow_find(const struct flow_table *t, const struct flow_key *k, uint64_t now_ns);
 
-// When the flow sent its latest packet. The time in the entry wraps after 6.5 days, and no flow
-// stays in the table for half of that without a packet.
-static inline uint64_t flow_seen_ns(const struct flow *f, uint64_t now_ns)
+// The time in an entry's `last`, to the unit. It wraps after 6.5 days, and no flow stays in the
+// table for half of that without a packet.
+static inline uint64_t flow_last_ns(uint64_t last, uint64_t now_ns)
 {
-	uint64_t unit = now_ns >> FLOW_TIME_SHIFT, seen = gauge_get(&f->last) >> FLOW_TIME_BIT;
+	uint64_t unit = now_ns >> FLOW_TIME_SHIFT, seen = last >> FLOW_TIME_BIT;
 	uint64_t ago = ((unit - seen) << FLOW_TIME_BIT) >> FLOW_TIME_BIT;
 
 	// A little ahead: another thread's clock.
 	if (ago >> (63 - FLOW_TIME_BIT) != 0)
 		return now_ns;
 	return (unit - ago) << FLOW_TIME_SHIFT;
+}
+
+// When the flow sent its latest packet.
+static inline uint64_t flow_seen_ns(const struct flow *f, uint64_t now_ns)
+{
+	return flow_last_ns(gauge_get(&f->last), now_ns);
 }
 
 static inline bool flow_lives(const struct flow_table *t, const struct flow *f, uint64_t now_ns)

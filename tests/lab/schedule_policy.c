@@ -164,9 +164,9 @@ static void draw_elephants(struct text *t)
 	if (t->elephants)
 		text_add(
 			t,
-			" elephants: {rate: %s, bytes: %s, period: %s, age: %s, mice_packets: %u},",
+			" elephants: {rate: %s, bytes: %s, age: %s, mice_packets: %u},",
 			PICK(&t->luck, rates), PICK(&t->luck, bytes), PICK(&t->luck, times),
-			PICK(&t->luck, times), pick(&t->luck, 20));
+			pick(&t->luck, 20));
 }
 
 // The trim queue is that of class 6 or 7, which do not trim.

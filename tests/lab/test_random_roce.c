@@ -120,8 +120,8 @@ static void adjust(struct policy *p, void *arg)
 	if (x->elephants)
 		p->elephants = (struct elephant_params){
 			.enabled = true, .bytes = 10000, .look_shift = elephant_look_shift(10000),
-			.rate_bps = 10000000, .end_rate_bps = 5000000, .period_ns = 50 * US,
-			.age_ns = MS, .mice_packets = 3};
+			.rate_bps = 10000000, .end_rate_bps = 5000000, .age_ns = MS,
+			.mice_packets = 3};
 	p->pairing = x->pairing;
 	put_pairs(x, p);
 	for (unsigned port = 0; port < SCHEDULE_PORTS; port++) {

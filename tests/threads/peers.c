@@ -10,7 +10,8 @@
 #include "dataplane/packet/wire.h"
 #include "dataplane/switch_flows.h"
 
-enum { FRAMES_A_TURN = 8, TAKEN_AT_ONCE = 64, ROAMER = 0xee, FLOWS = 200, FIRST_SPORT = 50000 };
+enum { FRAMES_A_TURN = 8, TAKEN_AT_ONCE = 64, ROAMER = 0xee, FLOWS = 200, FIRST_SPORT = 50000,
+       UDP_DSCP = 8, UDP_FLOWS = PEERS_PORTS * PEERS_UDP_FLOWS };
 
 static unsigned pick(struct peers *p, unsigned n)
 {
@@ -35,16 +36,18 @@ static void check_order(struct peers *p, unsigned port, const struct rte_mbuf *m
 {
 	struct bench_rx rx;
 	const uint8_t *d = rte_pktmbuf_mtod(m, const uint8_t *);
-	unsigned from = d[11] - 1u, dscp = d[15] >> 2;
+	unsigned from = d[11] - 1u, stream = d[15] >> 2;
 	uint32_t seq;
 
 	if (from >= PEERS_PORTS)
 		return;
+	if (stream == UDP_DSCP)
+		stream = 64 + (unsigned)(be16_get(d + 34) - FIRST_SPORT) % UDP_FLOWS;
 	memcpy(rx.data, d, 64);
 	seq = bench_seq(&rx);
-	if (seq <= p->last[port][from][dscp])
+	if (seq <= p->last[port][from][stream])
 		ctr_inc(&p->out_of_order);
-	p->last[port][from][dscp] = seq;
+	p->last[port][from][stream] = seq;
 }
 
 // A frame that was made after the last change of the zones.
@@ -196,7 +199,7 @@ static void send_of_net(struct peers *p, unsigned port)
 
 static void send_data(struct peers *p, unsigned port)
 {
-	static const uint8_t dscps[] = {0, 8, 24, 24, 40, 26};
+	static const uint8_t dscps[] = {0, UDP_DSCP, 24, 24, 40, 26};
 	struct bench_frame f = {
 		.to = pick(p, 4) == 0 ? pick(p, PEERS_PORTS) : PEERS_PORTS - 1,
 		.dscp = dscps[pick(p, sizeof(dscps))],
@@ -204,7 +207,7 @@ static void send_data(struct peers *p, unsigned port)
 		.len = (uint16_t)(64 + pick(p, 500)),
 		.seq = ++p->seq,
 	};
-	bool roams = pick(p, 64) == 0, to_roamer = f.dscp < 16 && pick(p, 8) == 0;
+	bool roams = pick(p, 64) == 0, to_roamer = f.dscp < UDP_DSCP && pick(p, 8) == 0;
 	struct rte_mbuf *m;
 	uint8_t *d;
 
@@ -218,6 +221,9 @@ static void send_data(struct peers *p, unsigned port)
 	rte_pktmbuf_append(m, bench_build(d, port, &f));
 	if (f.dscp == 24)
 		make_roce(p, d, f.seq);
+	if (f.dscp == UDP_DSCP)
+		be16_put(d + 34, (uint16_t)(FIRST_SPORT + port * UDP_FLOWS +
+					    f.to * PEERS_UDP_FLOWS + pick(p, PEERS_UDP_FLOWS)));
 	if (to_roamer)
 		d[5] = (uint8_t)(ROAMER + pick(p, 4));
 	if (roams)

@@ -15,6 +15,8 @@
 #include "tests/lab/schedule_net.h"
 #include "tests/threads/ring_port.h"
 
+// Frames with DSCP 8 are of so many flows of UDP to each port: of each flow they stay in order.
+enum { PEERS_UDP_FLOWS = 2 };
 enum { PEERS_PORTS = 5, PEERS_SEE_VLANS = 1, PEERS_SEE_ROUTES = 2, PEERS_SEE_TUNNELS = 4 };
 
 struct peers {
@@ -36,7 +38,8 @@ struct peers {
 	ctr_t sent, received, pfc, out_of_order, not_apart; // frames that zones should have stopped
 	uint8_t paused[PEERS_PORTS]; // classes
 	uint32_t seq;
-	uint32_t last[PEERS_PORTS][PEERS_PORTS][64]; // by port of arrival, sender, DSCP
+	// By port of arrival, sender, and DSCP or flow.
+	uint32_t last[PEERS_PORTS][PEERS_PORTS][64 + PEERS_PORTS * PEERS_UDP_FLOWS];
 };
 
 __attribute__((warn_unused_result)) int peers_start(struct peers *p);

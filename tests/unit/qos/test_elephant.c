@@ -8,7 +8,7 @@ enum { MS = 1000000, US = 1000, START_NS = 5 * MS, MB = 1000000 };
 // 1 Gb/s is 125 bytes in a microsecond.
 static const struct elephant_params params = {
 	.enabled = true, .bytes = MB, .rate_bps = 1000000000, .end_rate_bps = 500000000,
-	.period_ns = MS, .age_ns = 10 * MS, .mice_packets = 128,
+	.age_ns = MS, .mice_packets = 128,
 };
 
 static void a_flow_is_an_elephant_at_rate_and_bytes(void **state)
@@ -57,13 +57,13 @@ static void a_look_at_the_rate_leaves_the_stretch(void **state)
 	assert_int_equal(s.bytes, 0);
 }
 
-static void an_elephant_ends_below_its_end_rate_over_a_period(void **state)
+static void an_elephant_ends_below_its_end_rate_over_the_age(void **state)
 {
 	static const struct {
 		uint64_t bytes, ns;
-		bool ends, next; // next: another period begins
+		bool ends, next; // next: another stretch begins
 	} t[] = {
-		{0, MS - 1, false, false}, // the period is not over
+		{0, MS - 1, false, false}, // the age is not over
 		{62500, MS, false, true}, // just the end rate, half of the rate
 		{62499, MS, true, true},
 		{125000, 2 * MS, false, true}, // a late look
@@ -127,7 +127,7 @@ int main(void)
 		cmocka_unit_test(a_flow_is_an_elephant_at_rate_and_bytes),
 		cmocka_unit_test(a_look_below_the_rate_begins_the_next_stretch),
 		cmocka_unit_test(a_look_at_the_rate_leaves_the_stretch),
-		cmocka_unit_test(an_elephant_ends_below_its_end_rate_over_a_period),
+		cmocka_unit_test(an_elephant_ends_below_its_end_rate_over_the_age),
 		cmocka_unit_test(between_the_rates_nothing_changes),
 		cmocka_unit_test(the_numbers_of_fast_ports_and_long_times_do_not_overflow),
 		cmocka_unit_test(looks_are_a_power_of_two_apart_and_at_most_an_eighth),
