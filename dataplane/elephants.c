@@ -201,7 +201,7 @@ enum flow_size elephants_turn(struct worker *w, struct flow *fl, const struct fr
 
 void elephants_astray(const struct worker *w, const struct frame *f)
 {
-	if (w->elephants && w->flows != NULL && frame_flow(f) != FLOW_NONE)
+	if (w->elephants && w->flows != NULL && frame_flow(f) < w->flows->table.n)
 		w->flows->table.flows[frame_flow(f)].astray = true;
 }
 

@@ -15,8 +15,8 @@
 // Both are true of a frame only if all earlier frames of its port of arrival have left, since
 // hand-overs and queues are first in, first out. A flow that went astray (some of its frames were
 // flooded, waited for a neighbour, or went another way than others) turns when no frame of its port
-// of arrival is in the switch. A frame whose flow had another one in the same
-// burst never turns. A flow of which frames always wait never turns, and keeps its class.
+// of arrival is in the switch. A frame does not turn its flow if the flow had another frame in the
+// same burst. A flow of which some frame always waits keeps its class.
 //
 // The state is in the entry's first line, in the upper bits of `bytes`. So a frame that changes
 // nothing costs no cache line. A worker follows at most ELEPHANTS_MAX elephants. A further flow
