@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The thresholds of the buffer: how many frames are accepted until PAUSE, until a loss, and how
-// many are left at XON. Each count is exact, because the egress is held and frames have numbers.
+// many are left at XON. A count is exact, because the egress is held and frames have numbers. If
+// trials disagree, the bounds of the count contain what each trial said.
 #include <math.h>
 
 #include "control/probe/measure.h"
+#include "dataplane/units.h"
 
 enum {
 	FIRST_FRAMES = 64, // of the first trial
 	CHUNK = 16, // frames between two looks for a PAUSE
 	CONGESTIONS = 5,
-	TRIES = 6, // a trial is made again when it was spoiled
+	TRIES = 6, // a search is made again when its trials disagree
+	SPOILED = 20, // a trial is made again when it was spoiled
 };
 
 static uint8_t class_bit(const struct probe *p)
@@ -25,17 +28,30 @@ static int64_t cells_of_len(const struct probe *p, uint16_t len)
 	return cell == 0 ? 1 : (len + cell - 1) / cell;
 }
 
+static void found_bytes(struct probe *p, enum probe_value_id id, int64_t cells, int64_t low,
+			int64_t high)
+{
+	const struct probe_value *cell = &p->value[PROBE_CELL];
+	int64_t is = (int64_t)p->conf.cell_bytes;
+
+	if (is != 0)
+		probe_found(p, id, cells * is, low * (cell->given ? cell->low : is),
+			    high * (cell->given ? cell->high : is));
+}
+
 // A count of frames as three numbers. One frame more would cross the threshold, so the threshold
 // may lie up to one frame less one cell above.
-static void found_frames(struct probe *p, enum probe_value_id frames, uint32_t n, uint16_t len)
+static void found_frames(struct probe *p, enum probe_value_id frames, const struct probe_count *n,
+			 uint16_t len)
 {
-	int64_t c = cells_of_len(p, len), cell = (int64_t)p->conf.cell_bytes;
+	int64_t c = cells_of_len(p, len);
 
-	probe_found(p, frames, n, n, n);
-	if (cell == 0)
+	probe_found(p, frames, n->n, n->low, n->high);
+	p->word[frames] = n->low == n->high ? NULL : "trials disagreed";
+	if (p->conf.cell_bytes == 0)
 		return;
-	probe_found(p, frames + 1, n * c, n * c, n * c + c - 1);
-	probe_found(p, frames + 2, n * c * cell, n * c * cell, (n * c + c - 1) * cell);
+	probe_found(p, frames + 1, n->n * c, n->low * c, n->high * c + c - 1);
+	found_bytes(p, frames + 2, n->n * c, n->low * c, n->high * c + c - 1);
 }
 
 // ---- one trial
@@ -55,14 +71,16 @@ struct fill {
 
 static enum probe_verdict spoiled(struct probe *p)
 {
+	if (p->n_leaked != 0 && probe_ran_out(p))
+		return probe_cannot_renew(p);
 	if (p->n_leaked == 0)
 		return probe_cannot(p,
 				    "the probe lost %u frames at its own ports: this machine is "
 				    "too busy; see --rx-ring",
 				    (unsigned)p->n_missed);
 	return probe_cannot(p,
-			    "%u frames left the egress although it was held: a PAUSE of --rx ran "
-			    "out, or a watchdog ended it; see docs/probe.md",
+			    "%u frames left the egress although it was held: a watchdog ended the "
+			    "PAUSE of --rx; see docs/probe.md",
 			    p->n_leaked);
 }
 
@@ -103,7 +121,7 @@ static enum probe_verdict fill(struct probe *p, struct fill *f)
 		f->first_lost = probe_first_lost(p);
 		if (!probe_spoiled(p))
 			return PROBE_DONE;
-		if (++tries == TRIES)
+		if (++tries == SPOILED)
 			return spoiled(p);
 	}
 }
@@ -120,24 +138,42 @@ struct border {
 	enum probe_verdict (*trial)(struct probe *p, const void *arg, uint32_t n, bool *beyond);
 	const void *arg;
 	const char *what; // for people
+	// Of all trials: the greatest number that was not beyond, and the least one that was.
+	uint32_t below, beyond;
 };
 
+static enum probe_verdict border_trial(struct probe *p, struct border *b, uint32_t n, bool *beyond)
+{
+	enum probe_verdict v = b->trial(p, b->arg, n, beyond);
+
+	if (v != PROBE_DONE)
+		return v;
+	if (*beyond)
+		b->beyond = n < b->beyond ? n : b->beyond;
+	else
+		b->below = n > b->below ? n : b->below;
+	return v;
+}
+
 // Both sides once more: a device that stalled during a trial gave a wrong answer.
-static enum probe_verdict confirm(struct probe *p, const struct border *b, uint32_t at, bool *holds)
+static enum probe_verdict confirm(struct probe *p, struct border *b, uint32_t at, bool *holds)
 {
 	bool lower = false, upper = true;
-	enum probe_verdict v = at == 0 ? PROBE_DONE : b->trial(p, b->arg, at, &lower);
+	enum probe_verdict v = at == 0 ? PROBE_DONE : border_trial(p, b, at, &lower);
 
 	if (v == PROBE_DONE)
-		v = b->trial(p, b->arg, at + 1, &upper);
+		v = border_trial(p, b, at + 1, &upper);
 	*holds = !lower && upper;
 	return v;
 }
 
-// The largest number in from..hi - 1 that is not beyond the border.
-static enum probe_verdict border(struct probe *p, const struct border *b, uint32_t from,
-				 uint32_t hi, uint32_t *out)
+// The largest number in from..hi - 1 that is not beyond the border. b->below and b->beyond may hold
+// trials of before.
+static enum probe_verdict border(struct probe *p, struct border *b, uint32_t from, uint32_t hi,
+				 struct probe_count *out)
 {
+	if (b->beyond == 0)
+		b->beyond = UINT32_MAX;
 	for (unsigned tries = 0; tries < TRIES; tries++) {
 		uint32_t lo = from, top = hi;
 		enum probe_verdict v = PROBE_DONE;
@@ -147,19 +183,33 @@ static enum probe_verdict border(struct probe *p, const struct border *b, uint32
 			uint32_t mid = lo + (top - lo) / 2;
 
 			probe_say(p, "%s between %u and %u", b->what, lo, top);
-			v = b->trial(p, b->arg, mid, &beyond);
+			v = border_trial(p, b, mid, &beyond);
 			*(beyond ? &top : &lo) = mid;
 		}
 		if (v == PROBE_DONE)
 			v = confirm(p, b, lo, &holds);
 		if (v != PROBE_DONE)
 			return v;
-		*out = lo;
+		*out = (struct probe_count){lo, lo, lo};
+		if (b->beyond <= lo)
+			out->low = b->beyond - 1;
+		if (b->below > lo)
+			out->high = b->below;
 		if (holds)
 			return PROBE_DONE;
 	}
 	return probe_cannot(p, "%s differs from trial to trial; give a longer --settle",
 			    b->what);
+}
+
+static enum probe_verdict lost_without_pause(struct probe *p, const struct fill *f)
+{
+	return probe_cannot(p,
+			    "frame %u was lost and no PAUSE %s: class %u is lossy, DSCP %d leads "
+			    "to another class (--dscp), or a watchdog ended the PAUSE of --rx",
+			    f->first_lost + 1,
+			    p->pfc[PROBE_TX][p->conf.cls].n_pause == 0 ? "came" : "stands",
+			    p->conf.cls, p->conf.dscp[p->conf.cls]);
 }
 
 // arg: a struct fill, of which n frames are sent.
@@ -171,13 +221,29 @@ static enum probe_verdict pauses(struct probe *p, const void *arg, uint32_t n, b
 	f.n = n;
 	v = fill(p, &f);
 	*beyond = f.paused;
+	if (v == PROBE_DONE && !f.paused && f.lost != 0)
+		return lost_without_pause(p, &f);
 	return v;
 }
 
-enum probe_verdict probe_find_xoff(struct probe *p, uint16_t len, uint32_t *out)
+static enum probe_verdict no_pause(struct probe *p, const struct fill *f)
+{
+	uint8_t cls = p->conf.cls;
+
+	if (p->pfc[PROBE_TX][cls].n_pause != 0)
+		return probe_cannot(p,
+				    "PAUSE of class %u came and did not stand for %.0f ms, if the "
+				    "ports of the device have %.3g Gb/s; else give --speed",
+				    cls, (double)p->conf.settle_ns / MS_NS,
+				    (double)p->conf.speed_bps[PROBE_TX] / 1e9);
+	return probe_cannot(p, "no PAUSE of class %u came in %u frames; see --most", cls, f->sent);
+}
+
+enum probe_verdict probe_find_xoff(struct probe *p, uint16_t len, struct probe_count *out)
 {
 	struct fill f = fill_of(p, len, FIRST_FRAMES);
 	enum probe_verdict v = fill(p, &f);
+	struct border b = {pauses, &f, "XOFF"};
 	uint32_t lo = 0;
 
 	while (v == PROBE_DONE && !f.paused && f.lost == 0 && f.n < p->conf.most) {
@@ -189,24 +255,22 @@ enum probe_verdict probe_find_xoff(struct probe *p, uint16_t len, uint32_t *out)
 	if (v != PROBE_DONE)
 		return v;
 	if (!f.paused && f.lost != 0)
-		return probe_cannot(p,
-				    "frame %u was lost and no PAUSE came: class %u is lossy, DSCP "
-				    "%d leads to another class (--dscp), or a watchdog ended the "
-				    "PAUSE of --rx",
-				    f.first_lost + 1, p->conf.cls, p->conf.dscp[p->conf.cls]);
+		return lost_without_pause(p, &f);
 	if (!f.paused)
-		return probe_cannot(p, "no PAUSE of class %u came in %u frames; see --most",
-				    p->conf.cls, f.sent);
+		return no_pause(p, &f);
+	b.below = lo;
+	b.beyond = f.sent;
 	// The device may have been late in these trials: the range has room on both sides.
-	return border(p, &(struct border){pauses, &f, "XOFF"}, lo / 2, 2 * f.sent, out);
+	return border(p, &b, (f.sent < lo ? f.sent : lo) / 2, 2 * (f.sent > lo ? f.sent : lo), out);
 }
 
 // A device that stalls may lose frames early, and none late. So the count that comes twice is the
-// greatest of all.
-enum probe_verdict probe_find_loss(struct probe *p, uint16_t len, uint32_t from, uint32_t *out)
+// greatest of all. The bounds contain the others.
+enum probe_verdict probe_find_loss(struct probe *p, uint16_t len, uint32_t from,
+				   struct probe_count *out)
 {
 	struct fill f = fill_of(p, len, from);
-	uint32_t extra = FIRST_FRAMES, best = 0;
+	uint32_t extra = FIRST_FRAMES, best = 0, low = UINT32_MAX, high = 0;
 	unsigned none = 0; // trials that lost the first frame
 	enum probe_verdict v;
 
@@ -228,10 +292,13 @@ enum probe_verdict probe_find_loss(struct probe *p, uint16_t len, uint32_t from,
 		probe_say(p, "%u frames and no loss", f.first_lost);
 		if (f.lost == 0) {
 			best = 0;
+			high = f.n;
 			extra *= 2;
 			continue;
 		}
-		*out = f.first_lost;
+		low = f.first_lost < low ? f.first_lost : low;
+		*out = (struct probe_count){f.first_lost, low,
+					    f.first_lost > high ? f.first_lost : high};
 		if (tries++ != 0 && f.first_lost == best)
 			return PROBE_DONE;
 		best = f.first_lost > best ? f.first_lost : best;
@@ -250,22 +317,23 @@ uint16_t probe_cell_len(const struct probe *p)
 
 enum probe_verdict probe_xoff(struct probe *p)
 {
-	uint32_t n;
+	struct probe_count n;
 	enum probe_verdict v = probe_find_xoff(p, PROBE_LEN_MIN, &n);
 
 	if (v == PROBE_DONE)
-		found_frames(p, PROBE_XOFF_FRAMES, n, PROBE_LEN_MIN);
+		found_frames(p, PROBE_XOFF_FRAMES, &n, PROBE_LEN_MIN);
 	return v;
 }
 
 // The XOFF threshold in frames of PROBE_LEN_MIN, which is measured once.
-static enum probe_verdict known_xoff(struct probe *p, uint32_t *n)
+static enum probe_verdict known_xoff(struct probe *p, struct probe_count *n)
 {
+	const struct probe_value *x = &p->value[PROBE_XOFF_FRAMES];
 	enum probe_verdict v = PROBE_DONE;
 
-	if (!p->value[PROBE_XOFF_FRAMES].given)
+	if (!x->given)
 		v = probe_xoff(p);
-	*n = (uint32_t)p->value[PROBE_XOFF_FRAMES].value;
+	*n = (struct probe_count){(uint32_t)x->value, (uint32_t)x->low, (uint32_t)x->high};
 	return v;
 }
 
@@ -287,51 +355,57 @@ enum probe_verdict probe_cell(struct probe *p)
 {
 	enum { FEWEST = 8 };
 	int64_t known = (int64_t)p->conf.cell_bytes;
+	struct probe_count xoff, len;
+	struct border b = {needs_two_cells, &xoff.n, "cell bytes"};
 	enum probe_verdict v;
-	uint32_t n, len;
 	bool two;
 
 	if (known != 0) {
 		probe_found(p, PROBE_CELL, known, known, known);
 		return PROBE_DONE;
 	}
-	v = known_xoff(p, &n);
-	if (v == PROBE_DONE && n < FEWEST)
-		return probe_cannot(p, "%u frames until XOFF are too few; give --cell", n);
+	v = known_xoff(p, &xoff);
+	if (v == PROBE_DONE && xoff.n < FEWEST)
+		return probe_cannot(p, "%u frames until XOFF are too few; give --cell", xoff.n);
 	if (v == PROBE_DONE)
-		v = needs_two_cells(p, &n, PROBE_LEN_MAX, &two);
+		v = border_trial(p, &b, PROBE_LEN_MAX, &two);
 	if (v == PROBE_DONE && !two)
 		return probe_cannot(p, "a cell has %u bytes or more; give --cell", PROBE_LEN_MAX);
+	b.beyond = PROBE_LEN_MAX;
 	if (v == PROBE_DONE)
-		v = needs_two_cells(p, &n, PROBE_LEN_MIN + 1, &two);
+		v = border_trial(p, &b, PROBE_LEN_MIN + 1, &two);
 	if (v == PROBE_DONE && two)
 		return probe_cannot(p, "a cell has %u bytes or less; give --cell", PROBE_LEN_MIN);
 	if (v == PROBE_DONE)
-		v = border(p, &(struct border){needs_two_cells, &n, "cell bytes"},
-			   PROBE_LEN_MIN + 1, PROBE_LEN_MAX, &len);
+		v = border(p, &b, PROBE_LEN_MIN + 1, PROBE_LEN_MAX, &len);
 	if (v != PROBE_DONE)
 		return v;
-	p->conf.cell_bytes = len;
-	probe_found(p, PROBE_CELL, len, len, len);
-	found_frames(p, PROBE_XOFF_FRAMES, n, PROBE_LEN_MIN);
+	p->conf.cell_bytes = len.n;
+	probe_found(p, PROBE_CELL, len.n, len.low, len.high);
+	found_frames(p, PROBE_XOFF_FRAMES, &xoff, PROBE_LEN_MIN);
 	return PROBE_DONE;
 }
 
 // ---- headroom, limit
 
+static uint32_t less(uint32_t a, uint32_t b)
+{
+	return a > b ? a - b : 0;
+}
+
 enum probe_verdict probe_headroom(struct probe *p)
 {
-	enum probe_verdict v;
-	uint32_t xoff, all;
+	struct probe_count xoff, all, n;
+	enum probe_verdict v = known_xoff(p, &xoff);
 
-	v = known_xoff(p, &xoff);
 	if (v == PROBE_DONE)
-		v = probe_find_loss(p, PROBE_LEN_MIN, xoff + 1, &all);
+		v = probe_find_loss(p, PROBE_LEN_MIN, xoff.n + 1, &all);
 	if (v != PROBE_DONE)
 		return v;
-	if (all < xoff)
-		return probe_cannot(p, "frame %u was lost before XOFF", all + 1);
-	found_frames(p, PROBE_HEADROOM_FRAMES, all - xoff, PROBE_LEN_MIN);
+	if (all.n < xoff.n)
+		return probe_cannot(p, "frame %u was lost before XOFF", all.n + 1);
+	n = (struct probe_count){all.n - xoff.n, less(all.low, xoff.high), all.high - xoff.low};
+	found_frames(p, PROBE_HEADROOM_FRAMES, &n, PROBE_LEN_MIN);
 	return PROBE_DONE;
 }
 
@@ -408,16 +482,19 @@ static enum probe_verdict limit_by_congestion(struct probe *p)
 
 enum probe_verdict probe_limit(struct probe *p)
 {
-	uint32_t all;
+	const struct probe_value *xoff = &p->value[PROBE_XOFF_FRAMES];
+	struct probe_count all;
 	enum probe_verdict v;
 
 	if (p->conf.hold == PROBE_HOLD_CONGESTION)
 		return limit_by_congestion(p);
 	v = probe_find_loss(p, PROBE_LEN_MIN, 0, &all);
-
-	if (v == PROBE_DONE)
-		found_frames(p, PROBE_LIMIT_FRAMES, all, PROBE_LEN_MIN);
-	return v;
+	if (v != PROBE_DONE)
+		return v;
+	if (xoff->given && all.n < xoff->low)
+		return probe_cannot(p, "frame %u was lost before XOFF", all.n + 1);
+	found_frames(p, PROBE_LIMIT_FRAMES, &all, PROBE_LEN_MIN);
+	return PROBE_DONE;
 }
 
 // ---- XON
@@ -452,7 +529,7 @@ static enum probe_verdict stays_paused(struct probe *p, const void *arg, uint32_
 			return PROBE_CANNOT;
 		if (!probe_spoiled(p))
 			break;
-		if (++tries == TRIES)
+		if (++tries == SPOILED)
 			return spoiled(p);
 	}
 	return paused ? PROBE_DONE
@@ -460,17 +537,18 @@ static enum probe_verdict stays_paused(struct probe *p, const void *arg, uint32_
 }
 
 // By a third port: exact. The frames at --third leave, and the others do not.
-static enum probe_verdict xon_by_third(struct probe *p, uint32_t xoff, uint32_t *out)
+static enum probe_verdict xon_by_third(struct probe *p, uint32_t xoff, struct probe_count *out)
 {
 	uint32_t total = xoff + 1;
+	struct border b = {stays_paused, &total, "XON"};
 	bool beyond;
-	enum probe_verdict v = stays_paused(p, &total, 0, &beyond);
+	enum probe_verdict v = border_trial(p, &b, 0, &beyond);
 
 	if (v == PROBE_DONE && beyond)
 		return probe_cannot(p, "no XON came although all frames had left");
 	if (v != PROBE_DONE)
 		return v;
-	return border(p, &(struct border){stays_paused, &total, "XON"}, 0, total, out);
+	return border(p, &b, 0, total, out);
 }
 
 // Frames that had left the device `late_ns` before the XON arrived, by their arrival.
@@ -515,37 +593,34 @@ static enum probe_verdict xon_by_time(struct probe *p, uint32_t xoff)
 
 enum probe_verdict probe_xon(struct probe *p)
 {
-	int64_t c = cells_of_len(p, PROBE_LEN_MIN), cell = (int64_t)p->conf.cell_bytes;
-	enum probe_verdict v;
-	uint32_t xoff, n = 0;
+	int64_t c = cells_of_len(p, PROBE_LEN_MIN);
+	struct probe_count xoff, n;
+	enum probe_verdict v = known_xoff(p, &xoff);
 
-	v = known_xoff(p, &xoff);
 	if (v != PROBE_DONE)
 		return v;
 	if (!p->conf.third)
-		return xon_by_time(p, xoff);
-	v = xon_by_third(p, xoff, &n);
+		return xon_by_time(p, xoff.n);
+	v = xon_by_third(p, xoff.n, &n);
 	if (v != PROBE_DONE)
 		return v;
-	probe_found(p, PROBE_XON_CELLS, n * c, n * c, n * c + c - 1);
-	if (cell != 0)
-		probe_found(p, PROBE_XON_BYTES, n * c * cell, n * c * cell,
-			    (n * c + c - 1) * cell);
+	probe_found(p, PROBE_XON_CELLS, n.n * c, n.low * c, n.high * c + c - 1);
+	found_bytes(p, PROBE_XON_BYTES, n.n * c, n.low * c, n.high * c + c - 1);
 	return PROBE_DONE;
 }
 
 // ---- shared memory
 
 // The group of --third stands at its XOFF threshold: frames of --tx until PAUSE then.
-static enum probe_verdict xoff_beside(struct probe *p, uint32_t xoff, uint32_t *out)
+static enum probe_verdict xoff_beside(struct probe *p, uint32_t xoff, struct probe_count *out)
 {
 	struct fill f = fill_of(p, PROBE_LEN_MIN, 0);
+	struct border b = {pauses, &f, "XOFF beside a full group"};
 
 	f.other = f.shot;
 	f.other.from = PROBE_THIRD;
 	f.n_other = xoff;
-	return border(p, &(struct border){pauses, &f, "XOFF beside a full group"}, 0, xoff + 1,
-		      out);
+	return border(p, &b, 0, xoff + 1, out);
 }
 
 // Alone s = a(F + 1)/(1 + a) cells, beside such a group s' = (a(F + 1) - a s)/(1 + a), for a pool
@@ -573,27 +648,30 @@ static void found_threshold(struct probe *p, int64_t alone, int64_t beside, int6
 
 enum probe_verdict probe_shared(struct probe *p)
 {
-	int64_t cell = (int64_t)p->conf.cell_bytes, min, alone;
-	enum probe_verdict v;
-	uint32_t xoff, n = 0;
+	int64_t cell = (int64_t)p->conf.cell_bytes;
+	struct probe_count alone, beside;
+	enum probe_verdict v = known_xoff(p, &alone);
+	uint32_t xoff = alone.n, min;
 
-	v = known_xoff(p, &xoff);
 	if (v != PROBE_DONE)
 		return v;
 	if (cell < PROBE_LEN_MIN)
 		return probe_cannot(p, "the size of a cell is not known; give --cell");
-	min = ((int64_t)p->conf.min_bytes + cell - 1) / cell;
-	alone = (int64_t)xoff - min;
-	if (alone < 0)
+	min = (uint32_t)(((int64_t)p->conf.min_bytes + cell - 1) / cell);
+	if (xoff < min)
 		return probe_cannot(p, "--min is more than the XOFF threshold");
-	probe_found(p, PROBE_SHARED_BYTES, alone * cell, alone * cell, alone * cell);
+	alone = (struct probe_count){xoff - min, less(alone.low, min), less(alone.high, min)};
+	found_bytes(p, PROBE_SHARED_BYTES, alone.n, alone.low, alone.high);
 	if (!p->conf.third)
 		return PROBE_DONE;
-	v = xoff_beside(p, xoff, &n);
+	v = xoff_beside(p, xoff, &beside);
 	if (v != PROBE_DONE)
 		return v;
-	n = (int64_t)n > min ? n - (uint32_t)min : 0;
-	probe_found(p, PROBE_BESIDE_BYTES, n * cell, n * cell, n * cell);
-	found_threshold(p, alone, n, cell);
+	beside = (struct probe_count){less(beside.n, min), less(beside.low, min),
+				      less(beside.high, min)};
+	found_bytes(p, PROBE_BESIDE_BYTES, beside.n, beside.low, beside.high);
+	// Alpha and the pool follow from both counts, if no trial disagreed.
+	if (alone.low == alone.high && beside.low == beside.high)
+		found_threshold(p, alone.n, beside.n, cell);
 	return PROBE_DONE;
 }

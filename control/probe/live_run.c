@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/probe/live_run.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -20,11 +21,20 @@ enum {
 	BURST = 32,
 	DEFAULT_SPEED_BPS = 1000000000,
 	REST_NS = 20 * US_NS, // frames may wait in the ring this long
-	LEAST_REST_NS = 100 * US_NS,
+	LEAST_REST_NS = 5 * US_NS,
 	EXIT_STOPPED = 1,
 };
 
 // ---- the ports
+
+// Another program must not delay the next PAUSE. Commands of the operator keep the usual order. A
+// machine that refuses this order has later PAUSE frames, and the probe says so.
+static void run_before_others(void)
+{
+	const struct sched_param first = {.sched_priority = 1};
+
+	(void)sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first);
+}
 
 int live_run_open(struct live_run *r, const struct live_run_conf *c, struct live_text *text)
 {
@@ -50,6 +60,7 @@ int live_run_open(struct live_run *r, const struct live_run_conf *c, struct live
 	for (unsigned i = 0; i < r->n_ports; i++)
 		if (live_open(c->device[i], &conf, &r->port[i], text) != 0)
 			return -1;
+	run_before_others();
 	r->last_ns = monotonic_ns();
 	return 0;
 }
@@ -72,6 +83,7 @@ void live_run_conf_fill(const struct live_run *r, uint64_t speed_bps, struct pro
 		if (speed_bps != 0)
 			conf->speed_bps[i] = speed_bps;
 	}
+	conf->speed_known = speed_bps != 0;
 	conf->third = r->n_ports > PROBE_THIRD;
 	conf->settle_ns = 20 * MS_NS;
 	conf->interval_ns = 10 * US_NS;
@@ -130,7 +142,6 @@ static unsigned look(struct live_run *r)
 
 static void run_until(void *of, uint64_t until_ns)
 {
-	const struct timespec rest = {.tv_nsec = REST_NS};
 	struct live_run *r = of;
 
 	for (;;) {
@@ -146,8 +157,13 @@ static void run_until(void *of, uint64_t until_ns)
 		}
 		if (r->last_ns >= until_ns)
 			return;
-		if (n == 0 && next > r->last_ns + LEAST_REST_NS)
+		// A device that is a program on this CPU needs the time between two frames.
+		if (n == 0 && next > r->last_ns + LEAST_REST_NS) {
+			struct timespec rest = {
+				.tv_nsec = (long)min_u64(REST_NS, next - r->last_ns)};
+
 			nanosleep(&rest, NULL);
+		}
 	}
 }
 

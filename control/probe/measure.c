@@ -33,9 +33,14 @@ int probe_measure_find(const char *name)
 	return -1;
 }
 
-static enum probe_verdict run(struct probe *p, const struct probe_measure *m, bool obeys)
+static enum probe_verdict run(struct probe *p, const struct probe_measure *m,
+			      enum probe_answer answer)
 {
-	if (!obeys && (m->obeys || p->conf.hold == PROBE_HOLD_PFC)) {
+	bool needs = m->obeys || p->conf.hold == PROBE_HOLD_PFC;
+
+	if (needs && answer == PROBE_RUNS_OUT)
+		return probe_cannot_renew(p);
+	if (needs && answer == PROBE_IGNORES) {
 		(void)probe_cannot(p,
 				   "DSCP %d must lead to class %u, and class %u must be lossless",
 				   p->conf.dscp[p->conf.cls], p->conf.cls, p->conf.cls);
@@ -51,7 +56,8 @@ unsigned probe_measure_all(struct probe *p, unsigned which,
 			   struct probe_result results[PROBE_N_MEASURES])
 {
 	unsigned undone = 0;
-	bool passes = probe_hello(p), obeys = passes && probe_obeys(p);
+	bool passes = probe_hello(p);
+	enum probe_answer answer = passes ? probe_obeys(p) : PROBE_IGNORES;
 
 	for (unsigned i = 0; i < PROBE_N_MEASURES; i++) {
 		struct probe_result *r = &results[i];
@@ -62,7 +68,7 @@ unsigned probe_measure_all(struct probe *p, unsigned which,
 		r->verdict = PROBE_CANNOT;
 		if (passes && !p->broken) {
 			p->why[0] = '\0';
-			r->verdict = run(p, &probe_measures[i], obeys);
+			r->verdict = run(p, &probe_measures[i], answer);
 		}
 		if (r->verdict == PROBE_DONE)
 			continue;

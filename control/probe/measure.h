@@ -45,10 +45,16 @@ enum probe_verdict probe_dwrr(struct probe *p);
 enum probe_verdict probe_reaction(struct probe *p);
 enum probe_verdict probe_watchdog(struct probe *p);
 
-// For other measures: the XOFF threshold in frames of len bytes. PROBE_DONE: *n frames do not bring
+// If all trials agree on a count, low == n == high. Else low and high contain each answer.
+struct probe_count {
+	uint32_t n, low, high;
+};
+
+// For other measures: the XOFF threshold in frames of len bytes. PROBE_DONE: n frames do not bring
 // PAUSE, and one more does.
-enum probe_verdict probe_find_xoff(struct probe *p, uint16_t len, uint32_t *n);
+enum probe_verdict probe_find_xoff(struct probe *p, uint16_t len, struct probe_count *n);
 // Frames that the device accepts until it loses one, which come after `from` at least.
-enum probe_verdict probe_find_loss(struct probe *p, uint16_t len, uint32_t from, uint32_t *n);
+enum probe_verdict probe_find_loss(struct probe *p, uint16_t len, uint32_t from,
+				   struct probe_count *n);
 // A frame that takes one cell and fills it where the size of a cell is known.
 uint16_t probe_cell_len(const struct probe *p);

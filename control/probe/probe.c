@@ -18,7 +18,8 @@ enum {
 	OBEY_FRAMES = 16,
 	OBEY_TRIES = 4,
 	PATH_FRAMES = 8,
-	RENEWALS = 3, // of a PAUSE in its lifetime
+	RENEWALS = 8, // of a PAUSE in its lifetime
+	CLOSE_PERCENT = 25, // speeds that differ by less are the same
 	NO_TRIAL = 0, // the number of hello frames
 };
 
@@ -68,6 +69,7 @@ static void receive_pfc(struct probe *p, enum probe_port port, const struct pfc_
 		} else {
 			s->xon_ns = t_ns;
 			s->n_xon++;
+			p->sends_xon = true;
 		}
 	}
 }
@@ -101,11 +103,13 @@ void probe_receive(struct probe *p, enum probe_port port, const uint8_t *frame, 
 	p->n_leaked += p->held;
 }
 
+// A PAUSE stands until XON, which no speed is needed for. Where a device lets its PAUSE expire, the
+// speed of the port says when.
 bool probe_paused(const struct probe *p, enum probe_port port, uint8_t cls)
 {
 	const struct probe_pfc *s = &p->pfc[port][cls];
 
-	return s->n_pause != 0 && p->io.now(p->io.of) < s->until_ns;
+	return s->until_ns > s->t_ns && (!p->lets_expire || p->io.now(p->io.of) < s->until_ns);
 }
 
 // ---- PAUSE of our own
@@ -114,12 +118,22 @@ static bool send_pfc(struct probe *p, enum probe_port port, uint8_t classes, uin
 {
 	struct pfc_times t = {.enable = classes};
 	uint8_t frame[PFC_FRAME_LEN];
+	uint64_t now = probe_now(p);
 
 	for (unsigned c = 0; c < PROBE_CLASSES; c++)
 		t.quanta[c] = classes >> c & 1 ? quanta : 0;
 	pfc_frame_build(frame, p->conf.mac[port], &t);
-	p->pause_sent_ns[port] = probe_now(p);
-	return p->io.send(p->io.of, port, frame, sizeof(frame));
+	if (!p->io.send(p->io.of, port, frame, sizeof(frame)))
+		return false;
+	p->pause_sent_ns[port] = now;
+	return true;
+}
+
+static uint64_t lifetime(const struct probe *p, enum probe_port port)
+{
+	return p->lifetime_ns[port] != 0
+		       ? p->lifetime_ns[port]
+		       : pfc_quanta_ns(p->conf.speed_bps[port], p->conf.quanta);
 }
 
 uint64_t probe_tick(struct probe *p, uint64_t now_ns)
@@ -130,9 +144,10 @@ uint64_t probe_tick(struct probe *p, uint64_t now_ns)
 		if (p->pausing[i] == 0)
 			continue;
 		if (now_ns >= p->pause_due_ns[i]) {
-			p->pause_due_ns[i] =
-				now_ns +
-				pfc_quanta_ns(p->conf.speed_bps[i], p->conf.quanta) / RENEWALS;
+			if (p->pause_due_ns[i] != 0)
+				p->renewed_ns =
+					max_u64(p->renewed_ns, now_ns - p->pause_sent_ns[i]);
+			p->pause_due_ns[i] = now_ns + lifetime(p, i) / RENEWALS;
 			if (!send_pfc(p, i, p->pausing[i], p->conf.quanta))
 				p->pause_due_ns[i] = now_ns + US_NS;
 		}
@@ -154,6 +169,30 @@ void probe_pause(struct probe *p, enum probe_port port, uint8_t classes, bool on
 	p->pausing[port] &= (uint8_t)~classes;
 	while (!send_pfc(p, port, classes, 0))
 		probe_run(p, US_NS);
+}
+
+void probe_pause_once(struct probe *p, enum probe_port port, uint16_t quanta)
+{
+	while (!send_pfc(p, port, (uint8_t)(1u << p->conf.cls), quanta))
+		probe_run(p, US_NS);
+}
+
+// A watchdog discards all frames or lets all of them pass. A PAUSE that ran out lets a burst pass.
+bool probe_ran_out(const struct probe *p)
+{
+	bool burst = p->n_leaked != 0 && p->n_leaked < p->n_sent && p->n_arrived == p->n_sent;
+
+	return p->renewed_ns >= lifetime(p, PROBE_RX) || (burst && p->renewed_ns != 0);
+}
+
+enum probe_verdict probe_cannot_renew(struct probe *p)
+{
+	return probe_cannot(p,
+			    "this probe cannot renew PAUSE in time: one lasts %.1f ms in the "
+			    "device, as at %.3g Gb/s, and frames left meanwhile; use --hold and "
+			    "--release, slower ports or a time scale, or correct --speed",
+			    (double)lifetime(p, PROBE_RX) / MS_NS,
+			    (double)p->conf.speed_bps[PROBE_RX] / 1e9);
 }
 
 // ---- trials
@@ -254,6 +293,8 @@ bool probe_begin(struct probe *p, uint8_t hold)
 	p->trial++;
 	p->n_sent = p->n_arrived = p->n_leaked = 0;
 	p->n_missed = 0;
+	p->renewed_ns = 0;
+	p->expired = false;
 	p->missed_before = p->io.missed(p->io.of);
 	memset(p->pfc, 0, sizeof(p->pfc));
 	// Addresses must not age.
@@ -292,9 +333,15 @@ static void drain(struct probe *p)
 	while (p->n_arrived < p->n_sent &&
 	       probe_now(p) < max_u64(since, p->last_arrival_ns) + quiet)
 		probe_run(p, p->conf.settle_ns / 4);
-	// The device sends XON before the next trial.
-	for (unsigned i = 0; i < QUIET_SETTLES && probe_paused(p, PROBE_TX, p->conf.cls); i++)
+	// The device sends XON before the next trial, or its PAUSE expires.
+	for (unsigned i = 0; probe_paused(p, PROBE_TX, p->conf.cls); i++) {
 		probe_run(p, p->conf.settle_ns);
+		if (i < QUIET_SETTLES || p->lets_expire)
+			continue;
+		if (p->sends_xon)
+			break;
+		p->lets_expire = p->expired = true;
+	}
 }
 
 void probe_release(struct probe *p)
@@ -318,7 +365,7 @@ uint32_t probe_lost(const struct probe *p)
 
 bool probe_spoiled(const struct probe *p)
 {
-	return p->n_leaked != 0 || p->n_missed != 0;
+	return p->n_leaked != 0 || p->n_missed != 0 || p->expired;
 }
 
 uint32_t probe_first_lost(const struct probe *p)
@@ -330,13 +377,33 @@ uint32_t probe_first_lost(const struct probe *p)
 	return i;
 }
 
-// A machine that stalls lets a PAUSE run out: one try in which nothing passes is the truth.
-bool probe_obeys(struct probe *p)
+// A veth link says 10G whatever the device does. Ports whose links say the same have one speed.
+static void learn_speed(struct probe *p, enum probe_port port, uint64_t lifetime_ns)
+{
+	const uint64_t said = p->conf.speed_bps[port];
+	// Bits over a time, as a time is bits over a speed.
+	uint64_t is = pfc_quanta_ns(lifetime_ns, p->conf.quanta);
+
+	if (p->conf.speed_known || (is < said + said * CLOSE_PERCENT / 100 &&
+				    said < is + is * CLOSE_PERCENT / 100))
+		return;
+	for (enum probe_port i = 0; i < PROBE_PORTS; i++)
+		if (p->conf.speed_bps[i] == said)
+			p->conf.speed_bps[i] = is;
+}
+
+enum probe_answer probe_obeys(struct probe *p)
 {
 	const struct probe_shot shot = probe_shot(p, PROBE_LEN_MIN);
 	enum probe_hold hold = p->conf.hold;
+	uint64_t ns = probe_lifetime(p, PROBE_RX), late = 0;
 	bool obeys = false;
 
+	if (p->conf.third)
+		(void)probe_lifetime(p, PROBE_THIRD);
+	if (ns != 0)
+		learn_speed(p, PROBE_RX, ns);
+	// A machine that stalls lets a PAUSE run out: one try in which nothing passes is the truth.
 	p->conf.hold = PROBE_HOLD_PFC;
 	for (unsigned i = 0; i < OBEY_TRIES && !obeys; i++) {
 		(void)probe_begin(p, (uint8_t)(1u << p->conf.cls));
@@ -344,11 +411,15 @@ bool probe_obeys(struct probe *p)
 		(void)probe_settle(p, PROBE_TX, p->conf.cls);
 		obeys = p->n_leaked == 0;
 		probe_release(p);
+		late = max_u64(late, p->renewed_ns);
 		// Frames that are lost were not held.
 		obeys &= p->n_arrived != 0;
 	}
 	p->conf.hold = hold;
-	return obeys;
+	p->renewed_ns = late;
+	if (obeys)
+		return PROBE_OBEYS;
+	return ns != 0 ? PROBE_RUNS_OUT : PROBE_IGNORES;
 }
 
 // ---- results

@@ -45,6 +45,7 @@ enum probe_hold { PROBE_HOLD_PFC, PROBE_HOLD_ORDER, PROBE_HOLD_CONGESTION };
 struct probe_conf {
 	uint8_t mac[PROBE_PORTS][6];
 	uint64_t speed_bps[PROBE_PORTS];
+	bool speed_known; // else that of the link, which may not be the device's
 	bool third; // there is a third port
 	uint8_t cls;
 	uint8_t classes[PROBE_CLASSES]; // dwrr compares their weights
@@ -93,7 +94,8 @@ struct probe_seen {
 };
 
 struct probe_pfc {
-	uint64_t t_ns, until_ns; // of the last PFC frame of the class; the end of its PAUSE
+	uint64_t t_ns, until_ns; // of the last PFC frame of the class; the end of its PAUSE, by
+				 // the speed of the port
 	uint64_t xon_ns; // of the last XON
 	uint32_t n_pause, n_xon; // frames
 };
@@ -112,6 +114,11 @@ struct probe {
 	struct probe_pfc pfc[PROBE_PORTS][PROBE_CLASSES];
 	uint8_t pausing[PROBE_PORTS]; // classes that this port pauses
 	uint64_t pause_due_ns[PROBE_PORTS], pause_sent_ns[PROBE_PORTS];
+	uint64_t renewed_ns; // longest time from a PAUSE of the trial to its renewal; 0: none
+	uint64_t lifetime_ns[PROBE_PORTS]; // of a PAUSE, as measured; 0: not known
+	bool sends_xon; // the device ends its PAUSE by a frame
+	bool lets_expire; // it does not
+	bool expired; // that showed in this trial only
 	uint64_t next_ns[PROBE_PORTS]; // when the port may send the next frame
 	uint64_t last_arrival_ns;
 	uint32_t n_hello; // hello frames that arrived
@@ -149,8 +156,17 @@ struct probe_shot probe_shot(const struct probe *p, uint16_t len);
 
 // The device learns the addresses of all ports, and frames pass. False: why says what does not.
 bool probe_hello(struct probe *p);
-// Whether the device stops sending on PAUSE of the receiving port.
-bool probe_obeys(struct probe *p);
+enum probe_answer {
+	PROBE_IGNORES, // the device does not stop sending on PAUSE of the receiving port
+	PROBE_OBEYS,
+	PROBE_RUNS_OUT, // it stops, and goes on since the probe is late with the next PAUSE
+};
+// Measures the lifetime of a PAUSE first. If the speed of the device shows in it, conf.speed_bps
+// becomes that speed.
+enum probe_answer probe_obeys(struct probe *p);
+// lifetime.c: the time that a PAUSE of conf.quanta lasts in the device, which is also kept in
+// lifetime_ns; 0: none was seen.
+uint64_t probe_lifetime(struct probe *p, enum probe_port to);
 
 // Begins a trial: no frame is under way, the counts are 0. hold: of the egress, by PFC for these
 // classes (bits), or by the operator's way.
@@ -159,6 +175,8 @@ bool probe_begin(struct probe *p, uint8_t hold);
 bool probe_send(struct probe *p, const struct probe_shot *shot, uint32_t n);
 // The port begins or ends to pause these classes at once. An end sends XON.
 void probe_pause(struct probe *p, enum probe_port port, uint8_t classes, bool on);
+// One PFC frame for the class under test, which is not renewed. quanta 0: XON.
+void probe_pause_once(struct probe *p, enum probe_port port, uint16_t quanta);
 void probe_run(struct probe *p, uint64_t for_ns);
 // Waits until the device has reacted to all that was sent. True: it pauses the port and class now.
 bool probe_settle(struct probe *p, enum probe_port port, uint8_t cls);
@@ -166,8 +184,11 @@ bool probe_paused(const struct probe *p, enum probe_port port, uint8_t cls);
 // Releases the egress and waits until no frame comes any more.
 void probe_release(struct probe *p);
 uint32_t probe_lost(const struct probe *p); // after probe_release
-// Whether the trial says nothing: frames left the held egress, or the probe itself lost some.
+// Whether the trial says nothing: frames left the held egress, the probe itself lost some, or a
+// PAUSE of the device ended without XON for the first time.
 bool probe_spoiled(const struct probe *p);
+// After probe_release: whether a PAUSE of the trial ran out before its renewal reached the device.
+bool probe_ran_out(const struct probe *p);
 // Frames that were sent before the first lost one.
 uint32_t probe_first_lost(const struct probe *p);
 // Time that a frame takes on the wire of a port.
@@ -180,4 +201,6 @@ void probe_found(struct probe *p, enum probe_value_id id, int64_t value, int64_t
 // Sets the reason. Returns PROBE_CANNOT.
 __attribute__((format(printf, 2, 3))) enum probe_verdict probe_cannot(struct probe *p,
 								     const char *fmt, ...);
+// The reason, if PAUSE of the probe runs out. Returns PROBE_CANNOT.
+enum probe_verdict probe_cannot_renew(struct probe *p);
 __attribute__((format(printf, 2, 3))) void probe_say(struct probe *p, const char *fmt, ...);

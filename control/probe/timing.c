@@ -10,6 +10,7 @@ enum {
 	DWRR_LEN = 256,
 	WARM_UP = 50, // frames before the PAUSE
 	REACTIONS = 5,
+	STORMS = 4, // a storm is made again when its PAUSE ran out
 	TRICKLE = 64, // frames in the time in which a restoration is looked for, per settle time
 };
 
@@ -101,12 +102,12 @@ enum probe_verdict probe_dwrr(struct probe *p)
 
 // ---- reaction
 
-// One PAUSE under load. Sets the time to the last frame and its bounds.
-static bool react(struct probe *p, struct probe_value *t, int64_t *bytes)
+// One PAUSE under load. Sets the time to the last frame and the bytes that came, with their bounds.
+static bool react(struct probe *p, struct probe_value *t, struct probe_value *bytes)
 {
 	const struct probe_shot shot = probe_shot(p, PROBE_LEN_MAX);
-	uint64_t pace = max_u64(p->conf.interval_ns, probe_wire_ns(p, PROBE_TX, shot.len));
-	uint64_t paused_ns, sent_ns, last_ns = 0;
+	uint64_t paused_ns, sent_ns, last_ns = 0, pace;
+	uint32_t last = 0;
 	int64_t gap;
 
 	(void)probe_begin(p, 0);
@@ -121,19 +122,26 @@ static bool react(struct probe *p, struct probe_value *t, int64_t *bytes)
 			break;
 	} while (probe_now(p) < max_u64(p->last_arrival_ns, sent_ns) + p->conf.settle_ns / 2);
 	gap = (int64_t)p->io.gap(p->io.of);
-	*bytes = 0;
+	*bytes = (struct probe_value){0};
 	for (uint32_t i = 0; i < p->n_sent; i++) {
 		const struct probe_seen *s = &p->seen[i];
 
-		if (s->t_ns > paused_ns) {
-			*bytes += s->len;
-			last_ns = max_u64(last_ns, s->t_ns);
-		}
+		if (s->t_ns == 0)
+			continue;
+		last = i;
+		last_ns = max_u64(last_ns, s->t_ns);
+		// The frame may have come before the PAUSE, and the probe looked later.
+		bytes->low += s->t_ns > sent_ns + (uint64_t)gap ? s->len : 0;
+		bytes->high += s->t_ns > paused_ns ? s->len : 0;
 	}
+	bytes->value = bytes->high;
+	bytes->given = bytes->high != 0;
+	pace = max_u64(p->conf.interval_ns, probe_wire_ns(p, PROBE_TX, shot.len));
+	if (last + 1 < p->n_sent)
+		pace = max_u64(pace, p->seen[last + 1].sent_ns - p->seen[last].sent_ns);
 	probe_release(p);
-	if (last_ns == 0)
-		last_ns = paused_ns;
-	t->value = (int64_t)(last_ns - paused_ns);
+	t->given = bytes->given;
+	t->value = (int64_t)(max_u64(last_ns, paused_ns) - paused_ns);
 	// The device stopped after it had begun the last frame, and before it began another one.
 	t->low = t->value - gap - (int64_t)(sent_ns - paused_ns) -
 		 (int64_t)probe_wire_ns(p, PROBE_RX, shot.len);
@@ -144,21 +152,29 @@ static bool react(struct probe *p, struct probe_value *t, int64_t *bytes)
 
 enum probe_verdict probe_reaction(struct probe *p)
 {
-	struct probe_value worst = {.value = -1}, t;
-	int64_t most = 0, bytes;
+	struct probe_value worst = {.value = -1}, most = {.value = -1}, t, bytes;
+	int64_t high = 0;
 
 	for (unsigned i = 0; i < REACTIONS; i++) {
 		if (!react(p, &t, &bytes))
-			return probe_cannot(p, "frames come on after a PAUSE");
+			return probe_ran_out(p)
+				       ? probe_cannot_renew(p)
+				       : probe_cannot(p, "frames come on after a PAUSE");
 		if (p->n_missed != 0)
 			return probe_cannot(p, "the probe lost frames at its own ports");
 		if (t.value > worst.value)
 			worst = t;
-		most = bytes > most ? bytes : most;
+		if (bytes.value > most.value)
+			most = bytes;
+		high = t.high > high ? t.high : high;
 		probe_say(p, "reaction %u of %u", i + 1, REACTIONS);
 	}
+	if (!worst.given)
+		return probe_cannot(p,
+				    "no frame came after a PAUSE: the device stops within %.0f us, "
+				    "the time between two frames", (double)high / US_NS);
 	probe_found(p, PROBE_REACTION, worst.value, worst.low, worst.high);
-	probe_found(p, PROBE_REACTION_BYTES, most, most, most);
+	probe_found(p, PROBE_REACTION_BYTES, most.value, most.low, most.high);
 	return PROBE_DONE;
 }
 
@@ -169,6 +185,7 @@ struct storm {
 	uint64_t act_ns; // first sign of the watchdog; 0: none
 	uint64_t act_gap_ns;
 	bool forwards; // it sends the frames in place of discarding them
+	bool ran_out; // frames came since a PAUSE ran out: no storm
 	uint64_t end_ns; // last PAUSE
 	uint64_t alive_ns, dead_ns; // the class worked again after dead_ns, until alive_ns
 };
@@ -223,8 +240,22 @@ static void await_return(struct probe *p, struct storm *s)
 	}
 }
 
+// A watchdog that forwards goes on to do so. A PAUSE that ran out lets a burst pass, and the next
+// PAUSE holds again.
+static bool next_frame_comes(struct probe *p)
+{
+	const struct probe_shot shot = probe_shot(p, PROBE_LEN_MIN);
+	uint32_t i = p->n_sent;
+
+	probe_run(p, p->conf.settle_ns);
+	if (!probe_send(p, &shot, 1))
+		return false;
+	probe_run(p, p->conf.settle_ns);
+	return p->seen[i].t_ns != 0;
+}
+
 // A storm that goes on for `more_ns` after the watchdog has acted.
-static enum probe_verdict storm(struct probe *p, uint64_t more_ns, struct storm *s)
+static enum probe_verdict one_storm(struct probe *p, uint64_t more_ns, struct storm *s)
 {
 	const struct probe_shot shot = probe_shot(p, PROBE_LEN_MAX);
 	uint8_t bit = (uint8_t)(1u << p->conf.cls);
@@ -247,14 +278,28 @@ static enum probe_verdict storm(struct probe *p, uint64_t more_ns, struct storm 
 			break;
 	}
 	await_act(p, s);
+	s->ran_out = s->forwards ? !next_frame_comes(p) : p->last_arrival_ns > s->begun_ns;
 	if (s->act_ns != 0 && more_ns != 0)
 		probe_run(p, more_ns);
 	s->end_ns = p->pause_sent_ns[PROBE_RX];
 	p->pausing[PROBE_RX] = 0; // without XON
-	if (s->act_ns != 0 && !s->forwards)
+	if (s->act_ns != 0 && !s->forwards && !s->ran_out)
 		await_return(p, s);
 	probe_release(p);
 	return PROBE_DONE;
+}
+
+static enum probe_verdict storm(struct probe *p, uint64_t more_ns, struct storm *s)
+{
+	for (unsigned i = 0; i < STORMS; i++) {
+		enum probe_verdict v = one_storm(p, more_ns, s);
+
+		if (v != PROBE_DONE || !s->ran_out)
+			return v;
+	}
+	return probe_ran_out(p) ? probe_cannot_renew(p)
+				: probe_cannot(p, "frames left the egress in a storm and then "
+						  "stopped: the device was late");
 }
 
 // The class is restored after the last frame that was lost was sent, and before the first one that

@@ -183,6 +183,7 @@ void wire_run_conf(const struct wire_run *r, struct probe_conf *conf)
 		conf->speed_bps[i] = r->policy->ports[r->opts.port[i]].speed_bps;
 		slowest = min_u64(slowest, conf->speed_bps[i]);
 	}
+	conf->speed_known = true;
 	conf->third = r->opts.third;
 	// Control learns addresses meanwhile.
 	conf->settle_ns = SETTLE_FRAMES * (PROBE_LEN_MAX + LINK_OVERHEAD_BYTES) * 8ull *

@@ -491,6 +491,262 @@ static void a_watchdog_that_ends_the_hold_is_no_threshold(void **state)
 	close_bench(&b);
 }
 
+// ---- a veth link, a late probe, trials that disagree
+
+// In place of the runner's own function.
+static struct {
+	struct probe_io io;
+	struct probe *probe;
+	uint64_t turn_ns; // of a late probe
+	uint32_t trial; // that was falsified
+} odd;
+
+static void set_odd(struct bench *b, void (*run)(void *of, uint64_t until_ns))
+{
+	odd.io = b->probe.io;
+	odd.probe = &b->probe;
+	odd.turn_ns = 0;
+	odd.trial = 0;
+	b->probe.io.run = run;
+}
+
+static struct probe_pfc *pfc_of_device(void)
+{
+	return &odd.probe->pfc[PROBE_TX][3];
+}
+
+// A veth link says 10G, and a live probe waits 20 ms.
+static void open_behind_veth(struct bench *b, const char *speed, const char *ingress)
+{
+	struct row r = policies[1];
+
+	r.speed = speed;
+	r.ingress = ingress;
+	r.cell = "256B";
+	open_bench(b, yaml(&r), (struct probe_conf){.cls = 3, .cell_bytes = 256}, 0);
+	b->probe.conf.speed_known = false;
+	for (unsigned i = 0; i < PROBE_PORTS; i++)
+		b->probe.conf.speed_bps[i] = 10000000000;
+	b->probe.conf.settle_ns = 20 * MS_NS;
+	b->probe.conf.interval_ns = 10 * US_NS;
+}
+
+static const char STATIC[] = "{min: 0, static: 60KB, xon: 20KB, headroom: 30KB}";
+
+static void a_device_of_another_speed_than_its_link_is_measured(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t bps;
+	} speeds[] = {{"10M", 10000000},	{"100M", 100000000},	{"1G", 1000000000},
+		      {"10G", 10000000000},	{"25G", 25000000000},	{"100G", 100000000000}};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(speeds) / sizeof(speeds[0]); i++) {
+		struct bench b;
+
+		open_behind_veth(&b, speeds[i].text, STATIC);
+		measure(&b, "xoff xon");
+		exactly(&b, PROBE_XOFF_BYTES, of_group(&b, "xoff_alone_bytes"));
+		exactly(&b, PROBE_XON_BYTES, of_group(&b, "xon_alone_bytes"));
+		assert_in_range(b.probe.conf.speed_bps[PROBE_RX], speeds[i].bps * 8 / 10,
+				speeds[i].bps * 12 / 10);
+		close_bench(&b);
+	}
+}
+
+// The probe gets a turn every 5 ms. A PAUSE of 25G lasts 1.3 ms.
+static void run_late(void *of, uint64_t until_ns)
+{
+	struct probe *p = odd.probe;
+
+	do {
+		uint8_t pausing = p->pausing[PROBE_RX];
+
+		p->pausing[PROBE_RX] = 0;
+		odd.io.run(of, min_u64(until_ns, odd.turn_ns));
+		p->pausing[PROBE_RX] = pausing;
+		if (probe_now(p) < odd.turn_ns)
+			continue;
+		(void)probe_tick(p, probe_now(p));
+		odd.turn_ns = probe_now(p) + 5 * MS_NS;
+	} while (probe_now(p) < until_ns);
+}
+
+static void a_late_probe_does_not_blame_the_device(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_behind_veth(&b, "25G", STATIC);
+	set_odd(&b, run_late);
+	assert_int_equal(probe_measure_all(&b.probe, ~0u, b.results), PROBE_N_MEASURES);
+	for (unsigned i = 0; i < PROBE_N_MEASURES; i++)
+		refused(&b, probe_measures[i].name, PROBE_CANNOT, "cannot renew PAUSE in time");
+	for (unsigned i = 0; i < PROBE_N_VALUES; i++)
+		assert_false(b.probe.value[i].given);
+	close_bench(&b);
+}
+
+// PAUSE does not show in the first trial that brings one.
+static void run_without_first_pause(void *of, uint64_t until_ns)
+{
+	struct probe *p = odd.probe;
+
+	odd.io.run(of, until_ns);
+	if (p->held && odd.trial == 0 && pfc_of_device()->n_pause != 0)
+		odd.trial = p->trial;
+	if (p->trial == odd.trial)
+		*pfc_of_device() = (struct probe_pfc){0};
+}
+
+// In the third trial a PAUSE stands behind the first frames.
+static void run_with_early_pause(void *of, uint64_t until_ns)
+{
+	enum { THIRD_FILL = 256 / 2 + 1 };
+	struct probe *p = odd.probe;
+	uint64_t now = probe_now(p);
+
+	odd.io.run(of, until_ns);
+	if (odd.turn_ns == 0 && p->n_sent == THIRD_FILL - 1)
+		odd.turn_ns = p->trial; // the second fill
+	if (p->held && p->trial == odd.turn_ns + 1 && p->n_sent > 0)
+		*pfc_of_device() = (struct probe_pfc){
+			.t_ns = now, .until_ns = now + SECOND_NS, .n_pause = 1};
+	if (p->trial == odd.turn_ns + 1 && !p->held)
+		*pfc_of_device() = (struct probe_pfc){0};
+}
+
+static void trials_that_disagree_are_never_exact(void **state)
+{
+	static const struct {
+		void (*run)(void *of, uint64_t until_ns);
+		int64_t low, high;
+	} rows[] = {{run_without_first_pause, 240, 256}, {run_with_early_pause, 15, 240}};
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		const struct probe_value *v;
+		struct bench b;
+
+		open_behind_veth(&b, "1G", "{min: 0, static: 61440B, xon: 20KB, headroom: 30KB}");
+		set_odd(&b, rows[i].run);
+		measure(&b, "xoff");
+		v = &b.probe.value[PROBE_XOFF_FRAMES];
+		assert_int_equal(v->value, 240);
+		assert_int_equal(v->low, rows[i].low);
+		assert_int_equal(v->high, rows[i].high);
+		assert_string_equal(b.probe.word[PROBE_XOFF_FRAMES], "trials disagreed");
+		close_bench(&b);
+	}
+}
+
+// A device that lets its PAUSE expire.
+static void run_without_xon(void *of, uint64_t until_ns)
+{
+	struct probe_pfc before = *pfc_of_device();
+
+	odd.io.run(of, until_ns);
+	if (pfc_of_device()->n_xon != before.n_xon)
+		*pfc_of_device() = before;
+	odd.probe->sends_xon = false;
+}
+
+static void a_device_without_xon_is_measured(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_behind_veth(&b, "100M", STATIC);
+	set_odd(&b, run_without_xon);
+	measure(&b, "xoff");
+	assert_true(b.probe.lets_expire);
+	exactly(&b, PROBE_XOFF_BYTES, of_group(&b, "xoff_alone_bytes"));
+	close_bench(&b);
+}
+
+static void no_frame_after_pause_is_no_time(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_bench(&b, yaml(&policies[1]), (struct probe_conf){.cls = 3}, 0);
+	b.probe.conf.interval_ns = MS_NS;
+	assert_int_equal(probe_measure_all(&b.probe, 1u << probe_measure_find("reaction"),
+					   b.results), 1);
+	refused(&b, "reaction", PROBE_CANNOT, "no frame came after a PAUSE");
+	assert_false(b.probe.value[PROBE_REACTION].given);
+	assert_false(b.probe.value[PROBE_REACTION_BYTES].given);
+	close_bench(&b);
+}
+
+// ---- curves
+
+static void open_curve(struct bench *b, const char *wred, uint32_t passes)
+{
+	struct row r = policies[1];
+
+	r.cell = "256B";
+	r.wred = wred;
+	open_bench(b, yaml(&r), (struct probe_conf){.cls = 3, .passes = passes}, 0);
+	b->probe.conf.cell_bytes = 256;
+}
+
+static void a_wide_curve_is_found_within_its_interval(void **state)
+{
+	static const int64_t kmin = 5120, kmax = 51200, pmax = 200000;
+	const struct probe_value *v;
+	struct bench b;
+
+	(void)state;
+	open_curve(&b, "{ecn: on, kmin: 5120B, kmax: 51200B, pmax: 20%, mark_at: enqueue}", 100);
+	measure(&b, "ecn");
+	v = b.probe.value;
+	assert_in_range(kmin, v[PROBE_KMIN].low, v[PROBE_KMIN].high);
+	assert_in_range(kmax, v[PROBE_KMAX].low, v[PROBE_KMAX].high);
+	assert_in_range(pmax, v[PROBE_PMAX].low, v[PROBE_PMAX].high);
+	assert_in_range(v[PROBE_PMAX].high - v[PROBE_PMAX].low, 0, 30000);
+	close_bench(&b);
+}
+
+static void a_curve_whose_end_does_not_show_is_not_measured(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_curve(&b, "{ecn: on, kmin: 5120B, kmax: 102400B, pmax: 20%, mark_at: enqueue}", 20);
+	assert_int_equal(probe_measure_all(&b.probe, 1u << probe_measure_find("ecn"), b.results),
+			 1);
+	refused(&b, "ecn", PROBE_CANNOT, "the end of the curve does not show");
+	assert_true(b.probe.value[PROBE_KMIN].given);
+	assert_false(b.probe.value[PROBE_KMAX].given);
+	close_bench(&b);
+}
+
+// In every second trial no frame is marked.
+static void run_half_marked(void *of, uint64_t until_ns)
+{
+	struct probe *p = odd.probe;
+
+	odd.io.run(of, until_ns);
+	for (uint32_t i = 0; p->trial % 2 == 0 && i < p->n_sent; i++)
+		p->seen[i].ecn = PROBE_ECT0;
+}
+
+static void marks_that_are_no_curve_give_no_number(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_curve(&b, "{ecn: on, kmin: 5120B, kmax: 51200B, pmax: 20%, mark_at: enqueue}", 20);
+	set_odd(&b, run_half_marked);
+	assert_int_equal(probe_measure_all(&b.probe, 1u << probe_measure_find("ecn"), b.results),
+			 1);
+	refused(&b, "ecn", PROBE_CANNOT, "not those of one curve");
+	assert_false(b.probe.value[PROBE_KMIN].given);
+	close_bench(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -506,6 +762,14 @@ int main(void)
 		cmocka_unit_test(a_device_that_ignores_pause_does_not_answer_pfc),
 		cmocka_unit_test(a_device_that_sends_no_pause_is_told_from_a_lossless_one),
 		cmocka_unit_test(a_watchdog_that_ends_the_hold_is_no_threshold),
+		cmocka_unit_test(a_device_of_another_speed_than_its_link_is_measured),
+		cmocka_unit_test(a_late_probe_does_not_blame_the_device),
+		cmocka_unit_test(trials_that_disagree_are_never_exact),
+		cmocka_unit_test(a_device_without_xon_is_measured),
+		cmocka_unit_test(no_frame_after_pause_is_no_time),
+		cmocka_unit_test(a_wide_curve_is_found_within_its_interval),
+		cmocka_unit_test(a_curve_whose_end_does_not_show_is_not_measured),
+		cmocka_unit_test(marks_that_are_no_curve_give_no_number),
 	};
 
 	return cmocka_run_group_tests(tests, start, NULL);
