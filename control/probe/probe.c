@@ -129,7 +129,7 @@ static bool send_pfc(struct probe *p, enum probe_port port, uint8_t classes, uin
 	return true;
 }
 
-static uint64_t lifetime(const struct probe *p, enum probe_port port)
+uint64_t probe_pause_ns(const struct probe *p, enum probe_port port)
 {
 	return p->lifetime_ns[port] != 0
 		       ? p->lifetime_ns[port]
@@ -147,7 +147,7 @@ uint64_t probe_tick(struct probe *p, uint64_t now_ns)
 			if (p->pause_due_ns[i] != 0)
 				p->renewed_ns =
 					max_u64(p->renewed_ns, now_ns - p->pause_sent_ns[i]);
-			p->pause_due_ns[i] = now_ns + lifetime(p, i) / RENEWALS;
+			p->pause_due_ns[i] = now_ns + probe_pause_ns(p, i) / RENEWALS;
 			if (!send_pfc(p, i, p->pausing[i], p->conf.quanta))
 				p->pause_due_ns[i] = now_ns + US_NS;
 		}
@@ -182,7 +182,7 @@ bool probe_ran_out(const struct probe *p)
 {
 	bool burst = p->n_leaked != 0 && p->n_leaked < p->n_sent && p->n_arrived == p->n_sent;
 
-	return p->renewed_ns >= lifetime(p, PROBE_RX) || (burst && p->renewed_ns != 0);
+	return p->renewed_ns >= probe_pause_ns(p, PROBE_RX) || (burst && p->renewed_ns != 0);
 }
 
 enum probe_verdict probe_cannot_renew(struct probe *p)
@@ -191,7 +191,7 @@ enum probe_verdict probe_cannot_renew(struct probe *p)
 			    "this probe cannot renew PAUSE in time: one lasts %.1f ms in the "
 			    "device, as at %.3g Gb/s, and frames left meanwhile; use --hold and "
 			    "--release, slower ports or a time scale, or correct --speed",
-			    (double)lifetime(p, PROBE_RX) / MS_NS,
+			    (double)probe_pause_ns(p, PROBE_RX) / MS_NS,
 			    (double)p->conf.speed_bps[PROBE_RX] / 1e9);
 }
 

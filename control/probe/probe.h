@@ -177,6 +177,8 @@ bool probe_send(struct probe *p, const struct probe_shot *shot, uint32_t n);
 void probe_pause(struct probe *p, enum probe_port port, uint8_t classes, bool on);
 // One PFC frame for the class under test, which is not renewed. quanta 0: XON.
 void probe_pause_once(struct probe *p, enum probe_port port, uint16_t quanta);
+// Time that a PAUSE of conf.quanta lasts in the device: as measured, or by the speed of the port.
+uint64_t probe_pause_ns(const struct probe *p, enum probe_port port);
 void probe_run(struct probe *p, uint64_t for_ns);
 // Waits until the device has reacted to all that was sent. True: it pauses the port and class now.
 bool probe_settle(struct probe *p, enum probe_port port, uint8_t cls);
