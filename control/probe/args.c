@@ -101,7 +101,7 @@ static const struct opt rows[] = {
 	{"min", 0, "BYTES", "memory that is reserved for the group, which `shared` leaves out",
 	 NUMBER(min, BYTES, 0, INT32_MAX, 0)},
 	{"speed", 0, "RATE",
-	 "line rate of the device's ports (default: the link's, 1G where it has none)",
+	 "line rate of the device's ports (default: as a PAUSE lasts there, else the link's)",
 	 NUMBER(speed, RATE, 1000000, 1000000000000, 0)},
 	{"interval", 0, "T", "time between two frames at least (default 10us; --lab: line rate)",
 	 NUMBER(interval_ns, TIME, 1, SECOND_NS, 0)},

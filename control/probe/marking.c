@@ -82,12 +82,11 @@ static enum probe_verdict found_curve(struct probe *p, const struct samples *s, 
 
 	probe_found(p, PROBE_SAMPLES, (int64_t)s->total, (int64_t)s->total, (int64_t)s->total);
 	probe_found(p, PROBE_MARKED, (int64_t)s->marked, (int64_t)s->marked, (int64_t)s->marked);
-	if (!curve_fit(x, s->n, &c))
-		return s->marked == 0
-			       ? probe_cannot(p, "no frame was marked up to a queue of %u bytes",
-					      s->n * len)
-			       : probe_cannot(p, "every frame is marked, also in an empty queue");
-	if (!curve_explains(&c, x, s->n, &s->fills))
+	if (s->marked == 0)
+		return probe_cannot(p, "no frame was marked up to a queue of %u bytes", s->n * len);
+	if (clear == 0)
+		return probe_cannot(p, "every frame is marked, also in an empty queue");
+	if (!curve_fit(x, s->n, &c) || !curve_explains(&c, x, s->n, &s->fills))
 		return probe_cannot(p,
 				    "the marks are not those of one curve of the queue's length: "
 				    "the device averages the length, or was late in some of %u "

@@ -735,6 +735,51 @@ static void run_half_marked(void *of, uint64_t until_ns)
 		p->seen[i].ecn = PROBE_ECT0;
 }
 
+static void note_fills(void *of, const char *text)
+{
+	(void)of;
+	odd.turn_ns |= strncmp(text, "fill ", 5) == 0;
+}
+
+// The device has not queued the frames of every second fill when the egress is released.
+static void run_half_late(void *of, uint64_t until_ns)
+{
+	struct probe *p = odd.probe;
+
+	odd.io.run(of, until_ns);
+	if (odd.turn_ns == 0 || p->trial % 2 == 0)
+		return;
+	*pfc_of_device() = (struct probe_pfc){0};
+	for (uint32_t i = 0; i < p->n_sent; i++)
+		p->seen[i].ecn = PROBE_ECT0;
+}
+
+static void fills_of_a_late_device_are_left_out(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_curve(&b, "{ecn: on, kmin: 5120B, kmax: 5120B, pmax: 100%}", 10);
+	set_odd(&b, run_half_late);
+	b.probe.conf.progress = note_fills;
+	measure(&b, "ecn");
+	exactly(&b, PROBE_SAMPLES, 10 * (60000 / 256 + 1));
+	assert_int_equal(b.probe.value[PROBE_KMIN].value, 5120);
+	close_bench(&b);
+}
+
+static void an_average_of_the_queue_is_no_curve(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_curve(&b, "{ecn: on, kmin: 5120B, kmax: 51200B, pmax: 20%, weight: 3}", 20);
+	assert_int_equal(probe_measure_all(&b.probe, 1u << probe_measure_find("ecn"), b.results),
+			 1);
+	refused(&b, "ecn", PROBE_CANNOT, "averages the length");
+	close_bench(&b);
+}
+
 static void marks_that_are_no_curve_give_no_number(void **state)
 {
 	struct bench b;
@@ -771,6 +816,8 @@ int main(void)
 		cmocka_unit_test(no_frame_after_pause_is_a_bound),
 		cmocka_unit_test(a_wide_curve_is_found_within_its_interval),
 		cmocka_unit_test(a_curve_whose_end_does_not_show_is_not_measured),
+		cmocka_unit_test(fills_of_a_late_device_are_left_out),
+		cmocka_unit_test(an_average_of_the_queue_is_no_curve),
 		cmocka_unit_test(marks_that_are_no_curve_give_no_number),
 	};
 
