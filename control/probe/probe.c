@@ -144,7 +144,7 @@ uint64_t probe_tick(struct probe *p, uint64_t now_ns)
 		if (p->pausing[i] == 0)
 			continue;
 		if (now_ns >= p->pause_due_ns[i]) {
-			if (p->pause_due_ns[i] != 0)
+			if (p->pause_sent_ns[i] != 0)
 				p->renewed_ns =
 					max_u64(p->renewed_ns, now_ns - p->pause_sent_ns[i]);
 			p->pause_due_ns[i] = now_ns + probe_pause_ns(p, i) / RENEWALS;
@@ -162,7 +162,7 @@ void probe_pause(struct probe *p, enum probe_port port, uint8_t classes, bool on
 		return;
 	if (on) {
 		p->pausing[port] |= classes;
-		p->pause_due_ns[port] = 0;
+		p->pause_due_ns[port] = p->pause_sent_ns[port] = 0;
 		(void)probe_tick(p, probe_now(p));
 		return;
 	}
