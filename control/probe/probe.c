@@ -190,9 +190,10 @@ enum probe_verdict probe_cannot_renew(struct probe *p)
 	return probe_cannot(p,
 			    "this probe cannot renew PAUSE in time: one lasts %.1f ms in the "
 			    "device, as at %.3g Gb/s, and frames left meanwhile; use --hold and "
-			    "--release, slower ports or a time scale, or correct --speed",
+			    "--release, slower ports or a time scale%s",
 			    (double)probe_pause_ns(p, PROBE_RX) / MS_NS,
-			    (double)p->conf.speed_bps[PROBE_RX] / 1e9);
+			    (double)p->conf.speed_bps[PROBE_RX] / 1e9,
+			    p->lifetime_ns[PROBE_RX] == 0 ? "; or give --speed" : "");
 }
 
 // ---- trials
