@@ -130,11 +130,30 @@ void elephants_add(struct worker_flows *wf, unsigned port, const struct sizes *s
 
 // ---- from one class to another
 
-static uint8_t class_by_size(const struct worker *w, const struct frame *f, enum flow_size size)
+static uint8_t class_by_size(const struct policy_port *pp, uint8_t cls, enum flow_size size)
 {
-	uint8_t cls = w->pol->ports[f->in_port].sized[size][f->cls].cls;
+	uint8_t by_size = pp->sized[size][cls].cls;
 
-	return cls == ELEPHANT_KEEP ? f->cls : cls;
+	return by_size == ELEPHANT_KEEP ? cls : by_size;
+}
+
+// Whether frames leave in another class. The frames of a flow may arrive in several classes, and
+// the turn is one of all of them.
+static bool classes_differ(const struct policy_port *pp, enum flow_size a, enum flow_size b)
+{
+	bool differ = false;
+
+	for (uint8_t cls = 0; cls < N_CLASSES; cls++)
+		differ |= class_by_size(pp, cls, a) != class_by_size(pp, cls, b);
+	return differ;
+}
+
+static bool some_waits(const struct worker *w, unsigned in_port)
+{
+	for (unsigned i = 0; w->l3 != NULL && i < w->l3->waiting.n; i++)
+		if (w->l3->waiting.all[i].f.in_port == in_port)
+			return true;
+	return false;
 }
 
 // No frame that arrived by the port is anywhere in the switch.
@@ -148,7 +167,18 @@ static bool all_have_left(const struct worker *w, unsigned in_port)
 		cells |= gauge_get(&s->min_used) | gauge_get(&s->shared) |
 			 gauge_get(&s->headroom) | gauge_get(&s->skid);
 	}
-	return cells == 0 && (w->l3 == NULL || w->l3->waiting.n == 0);
+	return cells == 0 && !some_waits(w, in_port);
+}
+
+// The queue holds no frame that arrived by the port.
+static bool holds_none(const struct port *out, unsigned in_port, unsigned queue)
+{
+	uint64_t cells = 0;
+
+	for (unsigned g = 0; g < N_PGS; g++)
+		cells |= atomic_load_explicit(&out->held_cells[account_index(in_port, g)][queue],
+					      memory_order_relaxed);
+	return cells == 0;
 }
 
 // What this worker handed over up to that time is in the queues of the port.
@@ -173,10 +203,7 @@ static bool has_left(const struct worker *w, struct flow *fl, const struct frame
 	out = worker_port(w, way.out_port);
 	if (gauge_get(&out->departed_ns[f->in_port][way.queue]) > before_ns)
 		return true;
-	return is_queued(w, way.out_port, before_ns) &&
-	       atomic_load_explicit(
-		       &out->held_cells[account_index(f->in_port, f->pg)][way.queue],
-		       memory_order_relaxed) == 0;
+	return is_queued(w, way.out_port, before_ns) && holds_none(out, f->in_port, way.queue);
 }
 
 enum flow_size elephants_turn(struct worker *w, struct flow *fl, const struct frame *f,
@@ -186,7 +213,7 @@ enum flow_size elephants_turn(struct worker *w, struct flow *fl, const struct fr
 
 	if (fl->kept.packets + 1 == flow_packets(fl))
 		before_ns = fl->kept.ns;
-	if (class_by_size(w, f, acting) != class_by_size(w, f, size)) {
+	if (classes_differ(&w->pol->ports[f->in_port], acting, size)) {
 		if (before_ns >= w->now_ns || !has_left(w, fl, f, before_ns)) {
 			fl->kept.packets = flow_packets(fl);
 			fl->kept.ns = w->now_ns;

@@ -223,7 +223,7 @@ static uint64_t take_over(struct worker *w)
 		handoff_count_taken(h, n);
 		atomic_thread_fence(memory_order_release);
 		fate_taken_over(w, frames, n);
-		arrival_ns = replica_arrival_ns(&frames[n - 1]);
+		arrival_ns = unlikely(w->elephants) ? replica_arrival_ns(&frames[n - 1]) : 0;
 		for (unsigned i = 0; i < n; i += r.n) {
 			r = run_of(&frames[i], n - i, UINT32_MAX);
 			egress_enqueue(w, &r);

@@ -97,6 +97,8 @@ static void clear(struct flow *f, const struct flow_key *k)
 	f->highest = f->opened = f->oldest = f->psn_before = f->psn_now = 0;
 	f->turn_ns = f->notified_bps = 0;
 	f->stretch = (struct elephant_stretch){0, 0};
+	f->kept.packets = 0;
+	f->astray = false;
 	f->reverse = f->acked = FLOW_NONE;
 	relaxed_set(&f->udp_sport, 0);
 	relaxed_set(&f->peer_hint, 0);

@@ -102,6 +102,7 @@ static uint8_t *build_ip(uint8_t *p, const struct router_packet *k, unsigned roo
 		return p + hlen;
 	}
 	p[0] = (uint8_t)(0x40 | hlen / 4);
+	p[1] = (uint8_t)(k->dscp << 2);
 	be16_put(p + 2, (uint16_t)room);
 	be16_put(p + 4, 0x1234);
 	be16_put(p + 6, k->frag);

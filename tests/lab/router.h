@@ -24,6 +24,7 @@ struct router_packet {
 	uint16_t frag; // IPv4
 	uint16_t tag; // not 0: an 802.1Q tag with this TCI
 	uint32_t qp; // not 0: RoCE
+	uint8_t dscp; // IPv4
 };
 
 void router_ip(const char *text, uint8_t *out); // 4 or 16 bytes

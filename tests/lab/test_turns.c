@@ -18,6 +18,7 @@ enum { QUEUE_PLAIN = 0, QUEUE_ELEPHANTS = 1, QUEUE_MICE = 5 };
 struct turns {
 	struct bench *b;
 	uint8_t to; // last byte of the address that frames are for
+	uint8_t dscp; // with which they arrive
 	uint32_t next[FLOWS];
 };
 
@@ -35,6 +36,7 @@ static void open(struct turns *t)
 		 "      0: {mice: {class: 5, dscp: 40}, elephants: {class: 1, dscp: 8},\n"
 		 "          schedule: {dwrr: 20}}\n"
 		 "      1: {schedule: {dwrr: 1}}\n"
+		 "      2: {mice: {class: 5, dscp: 40}}\n"
 		 "      5: {schedule: strict}\n", 0)};
 }
 
@@ -42,7 +44,7 @@ static void send(struct turns *t, unsigned flow, unsigned n)
 {
 	const struct router_packet k = {.src = "10.0.0.1", .dst = "10.0.0.3",
 					.sport = (uint16_t)(5000 + flow), .dport = 80,
-					.proto = IP_PROTO_TCP, .len = LEN};
+					.proto = IP_PROTO_TCP, .len = LEN, .dscp = t->dscp};
 	uint8_t frame[FRAME_MAX];
 	unsigned from = flow % 2;
 
@@ -108,6 +110,34 @@ static void a_turn_waits_until_the_frames_of_the_flow_have_left(void **state)
 	assert_int_equal(sent(&t, QUEUE_ELEPHANTS), 10);
 	assert_int_equal(check_order(&t, TO), 1);
 	bench_close(t.b);
+}
+
+// Class 3 does nothing by size, and the mice of class 2 leave by the same queue: a frame of them is
+// no reason to turn.
+static void a_frame_of_another_class_turns_nothing(void **state)
+{
+	static const uint8_t dscps[] = {24, 16};
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct turns t;
+
+		open(&t);
+		bench_tx(t.b, TO, QUEUE_MICE, false);
+		send(&t, 0, 5);
+		bench_run(t.b, 20 * US);
+		t.dscp = dscps[i];
+		send(&t, 0, 1);
+		bench_run(t.b, 20 * US);
+		t.dscp = 0;
+		send(&t, 0, 1);
+		bench_run(t.b, 20 * US);
+		assert_int_equal(sent(&t, QUEUE_PLAIN), 0);
+		bench_tx(t.b, TO, QUEUE_MICE, true);
+		bench_run(t.b, MS);
+		assert_true(sent(&t, QUEUE_MICE) >= 6);
+		bench_close(t.b);
+	}
 }
 
 // Frames of another flow, of the same account, are still in the queue.
@@ -308,6 +338,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_turn_waits_until_the_frames_of_the_flow_have_left),
+		cmocka_unit_test(a_frame_of_another_class_turns_nothing),
 		cmocka_unit_test(a_turn_waits_for_no_other_flow),
 		cmocka_unit_test(a_flowlet_of_mice_does_not_overtake_the_elephant),
 		cmocka_unit_test(a_flooded_flow_turns_when_no_copy_waits),
