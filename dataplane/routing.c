@@ -606,10 +606,13 @@ static bool hops_run_out(struct router *r, struct frame *f, const struct pkt_inf
 	return to_control(r, f, pkt, PUNT_TTL);
 }
 
-// mtu: of the interface that the frame would leave by.
+// mtu: of the interface that the frame would leave by. RoCE reads no ICMP, and its answers would be
+// frames of a lossless class.
 static bool too_long(struct router *r, struct frame *f, const struct pkt_info *pkt, uint32_t mtu)
 {
 	ctr_inc(&r->p->c.routed_too_long);
+	if (pkt->roce)
+		return refuse(r, f, DROP_EGRESS_MTU);
 	r->next_mtu = mtu;
 	return answer(r, f, pkt, icmp_too_big);
 }

@@ -177,5 +177,5 @@ bool live_device_has_no_card(const char *device)
 
 	return strncmp(device, "xdp:", 4) == 0 &&
 	       live_ifreq(device + 4, SIOCETHTOOL, &ifr) == 0 &&
-	       (info.bus_info[0] == '\0' || strcmp(info.bus_info, "N/A") == 0);
+	       (strcmp(info.driver, "veth") == 0 || strcmp(info.driver, "tun") == 0);
 }

@@ -101,12 +101,13 @@ static void port_names_a_tap(const struct subject *x)
 		       name);
 }
 
-// Below this MTU the kernel turns IPv6 off on a device, and refuses the addresses.
+// Below this MTU the kernel turns IPv6 off on a device, and refuses the addresses. Hosts do not go
+// below it either, whatever a router says (RFC 8201, section 4).
 static void ipv6_has_its_mtu(const struct subject *x)
 {
 	struct config_iface i;
 
-	for (unsigned no = 0; cfg_control_by_linux(x->c) && no < N_IFACES; no++)
+	for (unsigned no = 0; no < N_IFACES; no++)
 		for (unsigned k = 0; cfg_iface(x->c, no, &i) && k < i.n_addrs; k++) {
 			unsigned mtu = no < IFACE_SVI
 					       ? (unsigned)x->c->ports[no].item->mtu.n
@@ -114,12 +115,19 @@ static void ipv6_has_its_mtu(const struct subject *x)
 
 			if (i.addrs[k].family != FAMILY_V6 || mtu >= IPV6_MIN_MTU)
 				continue;
-			REFUSE(x->s, &i.ip->items[k < i.ip->n ? k : 0],
-			       "%s%s has an MTU of %u B, and the kernel has no IPv6 below %d B, "
-			       "because of control_plane: linux" CURE
-			       "set mtu: %d%s, or remove the address",
-			       i.kind, i.name, mtu, IPV6_MIN_MTU, IPV6_MIN_MTU,
-			       no < IFACE_SVI ? "" : " on the VLAN and its ports");
+			if (cfg_control_by_linux(x->c))
+				REFUSE(x->s, &i.ip->items[k < i.ip->n ? k : 0],
+				       "%s%s has an MTU of %u B, and the kernel has no IPv6 below "
+				       "%d B, because of control_plane: linux" CURE
+				       "set mtu: %d%s, or remove the address",
+				       i.kind, i.name, mtu, IPV6_MIN_MTU, IPV6_MIN_MTU,
+				       no < IFACE_SVI ? "" : " on the VLAN and its ports");
+			else
+				WARN(x->s, &i.ip->items[k < i.ip->n ? k : 0],
+				     "%s%s has an MTU of %u B, and hosts send IPv6 packets of %d B "
+				     "without asking" CURE "set mtu: %d%s",
+				     i.kind, i.name, mtu, IPV6_MIN_MTU, IPV6_MIN_MTU,
+				     no < IFACE_SVI ? "" : " on the VLAN and its ports");
 			break;
 		}
 }

@@ -12,7 +12,6 @@
 #define MOST_B (64ll << 30) // 2^31 cells of 32 B
 
 enum {
-	MAX_MTU = 9216,
 	MAX_VID = 4094,
 	MAX_PPS = 10000000,
 	MAX_PAIRS = 4096,

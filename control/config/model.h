@@ -405,6 +405,7 @@ struct config {
 	unsigned n_inof_pins;
 };
 
+enum { MAX_MTU = 9216 };
 enum { FRAME_OVERHEAD = 14 + 8 }; // Ethernet header and two VLAN tags beyond the IP MTU
 
 static inline uint32_t cfg_max_frame(const struct cfg_port *p)

@@ -125,15 +125,15 @@ void svis_resolve(struct config *c, struct diag_sink *s)
 // ---- compile
 uint32_t cfg_svi_mtu(const struct config *c, const struct config_svi *v)
 {
-	uint32_t least = UINT32_MAX;
+	uint32_t least = 0;
 
 	if (v->item->mtu.n != 0)
 		return (uint32_t)v->item->mtu.n;
 	for (unsigned i = 0; i < c->n_ports; i++)
 		if (!c->ports[i].routed && cfg_in_vlan(c->ports[i].item, vid_of(v)) &&
-		    c->ports[i].item->mtu.n < least)
+		    (least == 0 || c->ports[i].item->mtu.n < least))
 			least = (uint32_t)c->ports[i].item->mtu.n;
-	return least;
+	return least != 0 ? least : MAX_MTU; // no port is in it
 }
 
 // That of the first port. A device that does not exist yet has none.

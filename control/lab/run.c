@@ -330,9 +330,9 @@ static void print_files(const struct scenario *sc)
 		if (is_first(names, n, sc->flows[i].sizes_file))
 			names[n++] = sc->flows[i].sizes_file;
 	for (uint32_t i = 0; i < n; i++)
-		puts(names[i]);
+		terminal_printf(stdout, "%s\n", names[i]);
 	for (const struct sc_model *m = sc->models->next; m != NULL; m = m->next)
-		puts(m->file);
+		terminal_printf(stdout, "%s\n", m->file);
 }
 
 // Loads a scenario and its policies and reports mistakes. report: also its size and warnings, where

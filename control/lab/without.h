@@ -14,7 +14,7 @@
 	X(PFC, pfc, "switches send no PAUSE, and neither they nor hosts obey one")                 \
 	X(WATCHDOG, watchdog, "no class is watched for storms")                                    \
 	X(IPCC, ipcc, "switches send no CNPs")                                                     \
-	X(ECN, ecn, "switches set no mark")                                                        \
+	X(ECN, ecn, "switches set no mark; WRED drops where it may")				   \
 	X(AUTO, auto, "auto ECN only advises")                                                     \
 	X(TRIM, trim, "switches drop what they would trim")                                        \
 	X(ELEPHANTS, elephants, "no flow is looked at by its size")

@@ -244,7 +244,7 @@ enum probe_verdict probe_find_xoff(struct probe *p, uint16_t len, struct probe_c
 	struct fill f = fill_of(p, len, FIRST_FRAMES);
 	enum probe_verdict v = fill(p, &f);
 	struct border b = {pauses, &f, "XOFF"};
-	uint32_t lo = 0;
+	uint32_t lo = 0, hi;
 
 	while (v == PROBE_DONE && !f.paused && f.lost == 0 && f.n < p->conf.most) {
 		lo = f.n;
@@ -261,7 +261,9 @@ enum probe_verdict probe_find_xoff(struct probe *p, uint16_t len, struct probe_c
 	b.below = lo;
 	b.beyond = f.sent;
 	// The device may have been late in these trials: the range has room on both sides.
-	return border(p, &b, (f.sent < lo ? f.sent : lo) / 2, 2 * (f.sent > lo ? f.sent : lo), out);
+	hi = 2 * (f.sent > lo ? f.sent : lo);
+	return border(p, &b, (f.sent < lo ? f.sent : lo) / 2,
+		      hi < p->conf.most ? hi : p->conf.most, out);
 }
 
 // A device that stalls may lose frames early, and none late. So the count that comes twice is the

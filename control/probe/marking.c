@@ -46,7 +46,7 @@ static enum probe_verdict pass(struct probe *p, struct samples *s, uint16_t len)
 	probe_release(p);
 	if (p->broken)
 		return PROBE_CANNOT;
-	if (probe_spoiled(p) || probe_lost(p) != 0 || (s->pauses && !paused))
+	if (probe_spoiled(p) || p->n_sent != s->n || probe_lost(p) != 0 || (s->pauses && !paused))
 		return PROBE_NOT_RUN;
 	for (uint32_t i = 0; i < s->n; i++)
 		add(s, i, s->n, p->seen[i].ecn == CE);

@@ -337,8 +337,9 @@ static enum probe_verdict storm(struct probe *p, uint64_t more_ns, struct storm 
 static void found_restore(struct probe *p, const struct storm *a, const struct storm *b)
 {
 	uint64_t late = p->path_ns + a->act_gap_ns; // of what we see
-	uint64_t grown = b->alive_ns - b->act_ns - (a->alive_ns - a->act_ns);
-	bool from_act = grown < (b->end_ns - b->act_ns) / 2;
+	// Less than nothing where the second one happened to be restored a little sooner.
+	int64_t grown = (int64_t)(b->alive_ns - b->act_ns) - (int64_t)(a->alive_ns - a->act_ns);
+	bool from_act = grown < (int64_t)(b->end_ns - b->act_ns) / 2;
 	uint64_t from = a->act_ns, to = a->act_ns - late;
 	int64_t low, high;
 

@@ -334,7 +334,6 @@ static void the_sender_of_a_frame_that_is_too_long_learns_the_mtu(void **state)
 		{{.src = "10.0.1.2", .dst = "10.0.2.2", .len = 1415, .frag = MF}, 548},
 		{{.src = "10.0.1.2", .dst = "10.0.2.2", .len = 1415, .options = true}, 548},
 		{{.src = "10.0.1.2", .dst = "10.0.2.2", .len = 1419, .tag = 0x6000}, 548},
-		{{.src = "10.0.1.2", .dst = "10.0.2.2", .len = 1415, .qp = 7, .frag = DF}, 548},
 		{{.src = "10.0.1.2", .dst = "10.0.2.2", .len = 1415, .proto = ICMP, .sport = ECHO},
 		 548},
 		{{.src = "10.0.1.2", .dst = "10.0.2.2", .len = 1415, .proto = ICMP},
@@ -375,6 +374,22 @@ static void the_sender_of_a_frame_that_is_too_long_learns_the_mtu(void **state)
 	router_settle(b);
 	assert_int_equal(b->host[P2].n_rx, 2);
 	assert_int_equal(ctr_get(&c->routed_too_long), N_ROWS);
+	bench_close(b);
+}
+
+// RoCE reads no ICMP.
+static void a_roce_frame_that_is_too_long_has_no_answer(void **state)
+{
+	struct bench *b = router_open(router_routes);
+
+	(void)state;
+	router_send(b, P1,
+		    &(struct router_packet){
+			    .src = "10.0.1.2", .dst = "10.0.2.2", .len = 1415, .qp = 7});
+	router_settle(b);
+	assert_int_equal(router_received(b), 0);
+	assert_int_equal(bench_drops(b, DROP_EGRESS_MTU), 1);
+	assert_int_equal(ctr_get(&switch_port_counters(b->sw, P1)->routed_too_long), 1);
 	bench_close(b);
 }
 
@@ -502,6 +517,7 @@ int main(void)
 		T(nothing_answers_a_source_that_is_no_station),
 		T(the_sender_of_an_expired_frame_learns_where),
 		T(the_sender_of_a_frame_that_is_too_long_learns_the_mtu),
+		T(a_roce_frame_that_is_too_long_has_no_answer),
 		T(a_frame_that_has_waited_for_its_next_hop_may_be_too_long),
 		T(a_frame_longer_than_the_mtu_of_its_vlan_is_answered_with_it),
 		T(a_flood_of_pings_is_policed_and_leaves_arp_alone),

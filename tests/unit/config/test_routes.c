@@ -271,6 +271,24 @@ static const char svis[] =
 	"  - {ip: 10.2.0.7, mac: \"02:00:00:00:00:07\"}\n"
 	"  - {ip: 192.0.2.1, mac: \"02:00:00:00:00:08\", port: vlan100}\n";
 
+static void a_vlan_of_no_port_has_the_largest_mtu(void **state)
+{
+	static const struct port_facts facts[1];
+	struct config *c = parsed(
+		"switch: {buffer: {size: 4MB}}\n"
+		"ports: [{name: p1, device: \"xdp:a\", speed: 1G}]\n"
+		"vlans: [{id: 300, ip: 10.0.30.1/24, mac: \"02:00:00:00:01:01\"}]\n");
+	struct policy *p = NULL;
+	struct diags d = {0};
+
+	(void)state;
+	assert_int_equal(config_compile(c, facts, &p, &d), 0);
+	assert_int_equal(p->svis[0].mtu, 9216);
+	policy_destroy(p);
+	config_destroy(c);
+	diags_fini(&d);
+}
+
 static void a_vlan_with_addresses_is_an_interface(void **state)
 {
 	static const struct port_facts facts[4] = {{.mac = {2, 0, 0, 0, 9, 1}}, {.mac = {4}}};
@@ -359,6 +377,7 @@ int main(void)
 		cmocka_unit_test(a_program_sets_a_hundred_thousand_host_routes),
 		cmocka_unit_test(routes_that_are_none_are_refused),
 		cmocka_unit_test(a_vlan_with_addresses_is_an_interface),
+		cmocka_unit_test(a_vlan_of_no_port_has_the_largest_mtu),
 		cmocka_unit_test(a_port_without_a_device_gives_no_address),
 		cmocka_unit_test(at_most_126_vlans_route),
 	};
