@@ -494,7 +494,7 @@ static __attribute__((noinline)) uint32_t take_ports(struct worker *w, const str
 						     const struct frame *f)
 {
 	struct flow_table *t = &w->flows->table;
-	struct flow_arrival at = {w->now_ns, f->in_port};
+	struct flow_arrival at = {w->now_ns, f->in_port, m->kind};
 	struct flow_hooks hooks = hooks_of(w->flows);
 	enum flow_news news;
 	uint32_t id = flow_take(t, &m->key, m->hash, at, &hooks, &news);

@@ -110,7 +110,7 @@ static void clear(struct flow *f, const struct flow_key *k)
 static void begin(struct flow_table *t, uint32_t id, const struct flow_key *k,
 		  struct flow_arrival at)
 {
-	struct flow_way way = {.in_port = at.port, .out_port = FLOW_NO_PORT};
+	struct flow_way way = {.in_port = at.port, .out_port = FLOW_NO_PORT, .kind = at.kind};
 	struct flow *f = &t->flows[id];
 	struct flow_port *p;
 

@@ -278,9 +278,11 @@ struct flow_hooks {
 struct flow_arrival {
 	uint64_t now_ns;
 	uint8_t port;
+	uint8_t kind; // enum flow_kind: control never sees the ports of TCP as a queue pair
 };
 // Finds or makes the entry of the key. FLOW_NONE: refused, and counted. *news: FLOW_BEGUN if the
-// entry is new or begins anew. It then has only its key, its generation and its port of arrival.
+// entry is new or begins anew. It then has only its key, its generation, its port of arrival and
+// its kind.
 uint32_t flow_take(struct flow_table *t, const struct flow_key *k, uint32_t hash,
 		   struct flow_arrival at, const struct flow_hooks *hooks, enum flow_news *news);
 

