@@ -181,7 +181,8 @@ static bool holds_none(const struct port *out, unsigned in_port, unsigned queue)
 	return cells == 0;
 }
 
-// What this worker handed over up to that time is in the queues of the port.
+// Whether the owner of the port has put into its queues all frames that this worker handed over
+// until before_ns.
 static bool is_queued(const struct worker *w, unsigned out_port, uint64_t before_ns)
 {
 	unsigned to = w->sw->owner[out_port];

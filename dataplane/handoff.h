@@ -121,18 +121,18 @@ static inline void handoff_fetch(const struct handoff *h)
 		rte_prefetch0(&h->words[(tail + i) & h->mask]);
 }
 
-// Takes up to `most` frames, in order; returns how many. The caller counts them as taken when they
-// have another place to be counted in.
 static inline void handoff_count_taken(struct handoff *h, unsigned n)
 {
 	atomic_store_explicit(&h->taken, ctr_get(&h->taken) + n, memory_order_release);
 }
-// What was counted as taken has entered its queues. Each frame before it did so earlier.
+// All frames that are counted as taken are in their queues. arrival_ns: of the last one.
 static inline void handoff_entered(struct handoff *h, uint64_t arrival_ns)
 {
 	atomic_store_explicit(&h->entered, ctr_get(&h->taken), memory_order_release);
 	atomic_store_explicit(&h->entered_ns, arrival_ns, memory_order_release);
 }
+// Takes up to `most` frames, in order; returns how many. The caller counts them as taken when they
+// have another place to be counted in.
 static inline unsigned handoff_take(struct handoff *h, struct frame *frames, unsigned most)
 {
 	uint32_t head = atomic_load_explicit(&h->head, memory_order_acquire);

@@ -220,8 +220,8 @@ static struct span changed_words(const struct round *round)
 	return s;
 }
 
-// Compares a receiver with all hosts if the receiver has changed or its window was full. Else it
-// compares the receiver with the hosts whose zones have changed. Returns the cost.
+// Compares a receiver with all hosts if the receiver has changed or its window was full. Else the
+// function compares it with those hosts that are in changed zones. Returns the cost.
 static unsigned compare_next(struct inof_registry *r, struct host *h, struct span changed,
 			     uint64_t now_ns)
 {

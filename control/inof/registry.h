@@ -47,8 +47,8 @@ enum {
 	INOF_REFLECTORS = 8,
 	INOF_PEERS_S = 5, // without a word of weir-inof, after which its sessions count as down
 	INOF_GHOST_S = 300, // a host that is gone is kept so long for those that must be told
-	// The longest time of a registration is INOF_TTL_S. The port of a host whose link went down
-	// keeps the host's address for the same time.
+	// A link went down: the port keeps the address of its host so long, as no registration
+	// lasts longer.
 	INOF_KEEP_S = INOF_TTL_S,
 };
 

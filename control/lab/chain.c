@@ -471,8 +471,8 @@ void chain_fabric_look(struct fabric *f)
 // ---- for people
 
 // Puts a queue into its place among those that are listed; the last one may fall out.
-static void insert(struct chain_congested *list, uint32_t n, uint32_t room,
-		   struct chain_congested x)
+static void insert_congested(struct chain_congested *list, uint32_t n, uint32_t room,
+			     struct chain_congested x)
 {
 	uint32_t i = n < room ? n : room;
 
@@ -494,7 +494,7 @@ uint32_t chain_fabric_congested(const struct fabric *f, struct chain_congested *
 
 				x.chains = f->chain->congested[index_of(f, x.queue)];
 				if (x.chains != 0)
-					insert(out, n++, room, x);
+					insert_congested(out, n++, room, x);
 			}
 	return n;
 }

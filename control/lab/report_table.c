@@ -208,8 +208,8 @@ static struct class_sums sums_of(const struct run *r, const struct queue_sums *o
 	return sums;
 }
 
-// Queues with a weight. Queues with losses are the heaviest ones, then those that were longest, or
-// whose priority group held most.
+// Queues with a weight. A queue with losses is heavier than any other. The weight of another queue
+// is its own greatest length, or what the priority group with its number held, if that is more.
 static uint32_t list_queues(const struct run *r, struct queue_sums *list, struct order *order)
 {
 	struct queue_sums *o = list;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mechanisms that can be taken away from a scenario: `without: [pfc]`, in the file or by
-// `--set without=[pfc]`. What a scenario is `about` must matter: tests/lab/scenarios/battery.py
-// runs each without it, and no one else reads that key.
+// `--set without=[pfc]`. The key `about` names the mechanisms that a scenario shows. Only
+// tests/lab/scenarios/battery.py reads it: the scenario must fail without each of them.
 #pragma once
 
 #include "control/config/schema.h"
@@ -32,7 +32,7 @@ extern const char *const mechanism_off[N_MECHANISMS]; // what it means to be wit
 // The list of the file.
 void mechanisms_take(struct scenario *sc, const struct cfg_words *without);
 
-// Takes mechanisms away from the hosts, whose NICs are configured.
+// Switches the mechanisms of `without` off in all hosts. Their NICs are configured before.
 void mechanisms_off_in_hosts(struct scenario *sc);
 // The same for a policy that a switch is about to run.
 void mechanisms_off_in_policy(const struct scenario *sc, struct policy *p);

@@ -231,7 +231,7 @@ bool curve_fit(const struct curve_sample *s, uint32_t n, struct curve *out)
 	return true;
 }
 
-static double share(const struct curve *c, int64_t len)
+static double share_marked(const struct curve *c, int64_t len)
 {
 	if (c->above_all && len > (int64_t)c->kmax.value)
 		return 1;
@@ -254,7 +254,7 @@ bool curve_explains(const struct curve *c, const struct curve_sample *s, uint32_
 	double sum = 0, bins = 0, off = 0, var = 0, mean = 0, fill_var = 2 * OFF, spread;
 
 	for (uint32_t i = 0; i < n; i++) {
-		double p = share(c, i);
+		double p = share_marked(c, i);
 
 		mean += p;
 		fill_var += p * (1 - p);

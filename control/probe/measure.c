@@ -33,7 +33,7 @@ int probe_measure_find(const char *name)
 	return -1;
 }
 
-static enum probe_verdict run(struct probe *p, const struct probe_measure *m,
+static enum probe_verdict run_measure(struct probe *p, const struct probe_measure *m,
 			      enum probe_answer answer)
 {
 	bool needs = m->obeys || p->conf.hold == PROBE_HOLD_PFC;
@@ -68,7 +68,7 @@ unsigned probe_measure_all(struct probe *p, unsigned which,
 		r->verdict = PROBE_CANNOT;
 		if (passes && !p->broken) {
 			p->why[0] = '\0';
-			r->verdict = run(p, &probe_measures[i], answer);
+			r->verdict = run_measure(p, &probe_measures[i], answer);
 		}
 		if (r->verdict == PROBE_DONE)
 			continue;

@@ -378,7 +378,8 @@ uint32_t probe_first_lost(const struct probe *p)
 	return i;
 }
 
-// A veth link says 10G whatever the device does. Ports whose links say the same have one speed.
+// Sets the speed that a PAUSE of this lifetime has. A veth reports 10 Gb/s for any device. So both
+// ports get the speed if both report the same one.
 static void learn_speed(struct probe *p, enum probe_port port, uint64_t lifetime_ns)
 {
 	const uint64_t said = p->conf.speed_bps[port];

@@ -281,7 +281,7 @@ static void frames_that_waited_for_a_neighbour_stay_in_order(void **state)
 
 // ---- any schedule
 
-static unsigned pick(struct rng *rng, unsigned n)
+static unsigned draw_below(struct rng *rng, unsigned n)
 {
 	return rng_next(rng) % n;
 }
@@ -290,23 +290,24 @@ static void one_event(struct turns *t, struct rng *rng, bool off[N_QUEUES])
 {
 	static const unsigned waits_ns[] = {0, 100, US, 3 * US, 20 * US, 20 * US, 2 * AGE_NS};
 	static const unsigned queues[] = {QUEUE_PLAIN, QUEUE_ELEPHANTS, QUEUE_MICE};
-	unsigned q = queues[pick(rng, 3)], flow = pick(rng, 3) == 0 ? 0 : pick(rng, FLOWS);
-	bool waits = pick(rng, 8) == 0;
+	unsigned q = queues[draw_below(rng, 3)];
+	unsigned flow = draw_below(rng, 3) == 0 ? 0 : draw_below(rng, FLOWS);
+	bool waits = draw_below(rng, 8) == 0;
 
-	if (pick(rng, 8) == 0) {
+	if (draw_below(rng, 8) == 0) {
 		off[q] = !off[q];
 		bench_tx(t->b, TO, (int)q, !off[q]);
 	}
 	// Two flows go more than one way.
-	t->to = flow < FLOWS - 2 ? TO + 1 : (uint8_t[]){TO + 1, 4, UNKNOWN}[pick(rng, 3)];
-	send(t, flow, 1 + pick(rng, pick(rng, 4) ? 3 : 40));
+	t->to = flow < FLOWS - 2 ? TO + 1 : (uint8_t[]){TO + 1, 4, UNKNOWN}[draw_below(rng, 3)];
+	send(t, flow, 1 + draw_below(rng, draw_below(rng, 4) ? 3 : 40));
 	// Frames that waited in the receive ring are one burst.
 	if (waits) {
 		switch_hold_admission(t->b->sw, true);
 		bench_run(t->b, 20 * US);
 		switch_hold_admission(t->b->sw, false);
 	}
-	bench_run(t->b, waits_ns[pick(rng, sizeof(waits_ns) / sizeof(waits_ns[0]))]);
+	bench_run(t->b, waits_ns[draw_below(rng, sizeof(waits_ns) / sizeof(waits_ns[0]))]);
 }
 
 static void frames_of_a_flow_stay_in_order_at_every_turn(void **state)
