@@ -23,6 +23,8 @@ enum {
 	NO_TRIAL = 0, // the number of hello frames
 };
 
+static const uint64_t storm_ns = 10 * (uint64_t)SECOND_NS; // of PAUSE, without a frame of ours
+
 int probe_init(struct probe *p, const struct probe_conf *conf, const struct probe_io *io)
 {
 	*p = (struct probe){.conf = *conf, .io = *io};
@@ -334,8 +336,15 @@ static void drain(struct probe *p)
 	while (p->n_arrived < p->n_sent &&
 	       probe_now(p) < max_u64(since, p->last_arrival_ns) + quiet)
 		probe_run(p, p->conf.settle_ns / 4);
+	since = probe_now(p);
 	// The device sends XON before the next trial, or its PAUSE expires.
 	for (unsigned i = 0; probe_paused(p, PROBE_TX, p->conf.cls); i++) {
+		if (probe_now(p) > since + storm_ns) {
+			p->broken = true;
+			(void)probe_cannot(p, "class %u of --tx is paused without end, with no "
+					      "frame on its way: a PFC storm", p->conf.cls);
+			return;
+		}
 		probe_run(p, p->conf.settle_ns);
 		if (i < QUIET_SETTLES || p->lets_expire)
 			continue;

@@ -127,7 +127,7 @@ struct probe {
 	struct probe_value value[PROBE_N_VALUES];
 	const char *word[PROBE_N_VALUES]; // a finding in words beside a number, or NULL
 	char why[PROBE_WHY_LEN];
-	bool broken; // the operator's command failed: stop
+	bool broken; // the operator's command failed, or PAUSE never ends: stop
 };
 
 // 0 or -ENOMEM. conf and io are copied.

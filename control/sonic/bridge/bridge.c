@@ -175,6 +175,12 @@ static bool enable_events(struct bridge *b)
 	return ok;
 }
 
+static void refused_notes(struct bridge *b, const char *command, const redisReply *error)
+{
+	snprintf(b->notes.err, sizeof(b->notes.err), "%s: %s", command, redis_text(error));
+	redis_close(&b->notes);
+}
+
 static bool subscribe(struct bridge *b)
 {
 	static const char *const commands[][2] = {{"PSUBSCRIBE", "__keyspace@4__:*"},
@@ -186,11 +192,8 @@ static bool subscribe(struct bridge *b)
 
 		REDIS_PUT(&b->notes, CONFIG_DB, commands[i][0], commands[i][1]);
 		reply = redis_reply(&b->notes, &key);
-		if (reply != NULL && reply->type == REDIS_REPLY_ERROR) {
-			snprintf(b->notes.err, sizeof(b->notes.err), "%s: %s", commands[i][0],
-				 reply->str);
-			redis_close(&b->notes);
-		}
+		if (reply != NULL && reply->type == REDIS_REPLY_ERROR)
+			refused_notes(b, commands[i][0], reply);
 		freeReplyObject(reply);
 		if (b->notes.c == NULL)
 			return false;
@@ -223,6 +226,9 @@ static void handle(struct bridge *b, const redisReply *reply, uint64_t now_ns)
 {
 	const char *word, *colon;
 
+	// Of a subscription, behind a message of the one before.
+	if (reply->type == REDIS_REPLY_ERROR)
+		refused_notes(b, "SUBSCRIBE", reply);
 	if (reply->type != REDIS_REPLY_ARRAY || reply->elements < 3)
 		return;
 	word = redis_text(reply->element[0]);
@@ -485,8 +491,11 @@ static void step(struct bridge *b)
 	now_ns = monotonic_ns();
 	if (ready > 0)
 		read_notes(b, now_ns);
-	if (b->commands.c == NULL && now_ns >= b->connect_ns)
+	if (b->commands.c == NULL && now_ns >= b->connect_ns) {
 		connect_redis(b, now_ns);
+		if (b->notes.c != NULL)
+			read_notes(b, now_ns); // what came with the answers
+	}
 	if (b->commands.c != NULL && now_ns >= config_due(b))
 		read_configdb(b, now_ns);
 	if (b->commands.c != NULL && now_ns >= b->write_ns)

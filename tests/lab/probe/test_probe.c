@@ -665,6 +665,29 @@ static void a_device_without_xon_is_measured(void **state)
 	close_bench(&b);
 }
 
+// A PFC storm: from the first PAUSE on it is renewed for ever, and there is no XON.
+static void run_in_a_storm(void *of, uint64_t until_ns)
+{
+	run_without_xon(of, until_ns);
+	if (pfc_of_device()->n_pause != 0) {
+		pfc_of_device()->t_ns = probe_now(odd.probe);
+		pfc_of_device()->until_ns = pfc_of_device()->t_ns + SECOND_NS;
+	}
+}
+
+static void a_pause_without_end_ends_the_probe(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_behind_veth(&b, "1G", STATIC);
+	set_odd(&b, run_in_a_storm);
+	assert_int_equal(probe_measure_all(&b.probe, 1u << probe_measure_find("xoff"), b.results),
+			 1);
+	refused(&b, "xoff", PROBE_CANNOT, "paused without end");
+	close_bench(&b);
+}
+
 static void no_frame_after_pause_is_a_bound(void **state)
 {
 	const struct probe_value *v;
@@ -813,6 +836,7 @@ int main(void)
 		cmocka_unit_test(a_late_probe_does_not_blame_the_device),
 		cmocka_unit_test(trials_that_disagree_are_never_exact),
 		cmocka_unit_test(a_device_without_xon_is_measured),
+		cmocka_unit_test(a_pause_without_end_ends_the_probe),
 		cmocka_unit_test(no_frame_after_pause_is_a_bound),
 		cmocka_unit_test(a_wide_curve_is_found_within_its_interval),
 		cmocka_unit_test(a_curve_whose_end_does_not_show_is_not_measured),

@@ -22,6 +22,7 @@ from live import eventually, want # noqa: E402
 
 WEIR_SONIC = sys.argv[1]
 MOST_RSS_KB = 250000
+CONFIGURED = b"+OK\r\n*2\r\n$22\r\nnotify-keyspace-events\r\n$3\r\nAKE\r\n" # to SELECT, CONFIG GET
 
 
 def byte_by_byte(client, stop, request):
@@ -63,10 +64,22 @@ def that_moves_the_terminal(client, stop, request):
 def no_subscription(client, stop, request):
     """What comes before the subscription is answered as Redis does."""
     if b"CONFIG" in request:
-        client.sendall(b"+OK\r\n*2\r\n$22\r\nnotify-keyspace-events\r\n$3\r\nAKE\r\n")
+        client.sendall(CONFIGURED)
         stop.wait(60)
     else:
         byte_by_byte(client, stop, request)
+
+
+def a_late_refusal(client, stop, request):
+    """The second subscription is refused, behind a message of the first."""
+    if b"CONFIG" in request:
+        client.sendall(CONFIGURED)
+    else:
+        client.sendall(b"+OK\r\n*3\r\n$10\r\npsubscribe\r\n$16\r\n__keyspace@4__:*\r\n:1\r\n")
+        client.recv(65536)
+        client.sendall(b"*4\r\n$8\r\npmessage\r\n$16\r\n__keyspace@4__:*\r\n"
+                       b"$16\r\n__keyspace@4__:a\r\n$4\r\nhset\r\n-NOPERM no such channel\r\n")
+    stop.wait(60)
 
 
 @contextlib.contextmanager
@@ -127,6 +140,12 @@ def a_subscription_has_a_time():
         want(bridge.poll() is None, log())
 
 
+def a_refusal_behind_a_message_is_seen():
+    with beside(a_late_refusal) as (bridge, log):
+        eventually(lambda: "SUBSCRIBE: NOPERM no such channel" in log(), "the refusal is said", 60)
+        want(bridge.poll() is None, log())
+
+
 def a_signal_ends_it_in_the_middle_of_an_answer():
     for answer in byte_by_byte, no_subscription:
         with beside(answer) as (bridge, log):
@@ -158,5 +177,6 @@ def a_text_of_the_server_moves_no_terminal():
 
 
 sys.exit(live.run_tests([an_answer_has_a_time, a_subscription_has_a_time,
+                         a_refusal_behind_a_message_is_seen,
                          a_signal_ends_it_in_the_middle_of_an_answer,
                          an_answer_has_a_size, a_text_of_the_server_moves_no_terminal]))
