@@ -642,6 +642,33 @@ static void pcp_is_in_a_tag(const struct subject *x)
 					     : "set trust: dscp, or give vlan.tagged");
 }
 
+// Frames of groups are lost in such a class, and nobody asks for addresses in another way.
+static bool loses_requests(const struct cfg_profile *p, unsigned cls)
+{
+	return p->classes[cls].lossless.n && !cfg_floods(&p->classes[cls]);
+}
+
+static void hosts_find_each_other(const struct subject *x)
+{
+	const struct cfg_val *v = &x->item->default_class;
+	unsigned nd = cfg_dscp_class(x->profile, 0);
+
+	if (x->port->routed || (cfg_vlan_aware(x->c) && cfg_untagged(x->item) == 0))
+		return;
+	if (loses_requests(x->profile, (unsigned)v->n))
+		check_report(x->s, DIAG_WARNING, v, &x->item->map, "default_class",
+			     "ARP gets class %u, which is lossless and not flooded, so its "
+			     "requests are dropped and hosts do not find each other" CURE
+			     "set flood: on in the class, or give the port a lossy default_class",
+			     (unsigned)v->n);
+	if (x->profile->trust.n == TRUST_DSCP && loses_requests(x->profile, nd))
+		WARN(x->s, &x->profile->classes[nd].lossless,
+		     "IPv6 neighbour discovery (DSCP 0) gets class %u, which is lossless and not "
+		     "flooded, so hosts do not find each other over IPv6" CURE
+		     "set flood: on in the class, or map DSCP 0 to a lossy class",
+		     nd);
+}
+
 static void port_is_in_a_vlan(const struct subject *x)
 {
 	const struct cfg_port_vlan *v = &x->item->vlan;
@@ -850,6 +877,7 @@ void advice_add(const struct config *c, const struct port_facts *facts, const st
 		{OF_PROFILE, profile_is_used},
 		{OF_ITEM, device_carries_the_mtu},
 		{OF_PORT, pcp_is_in_a_tag},
+		{OF_PORT, hosts_find_each_other},
 		{OF_PORT, port_is_in_a_vlan},
 		{OF_POLICY, svi_has_a_port},
 		{OF_POLICY, control_plane_has_taps},

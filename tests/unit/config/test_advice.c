@@ -96,12 +96,44 @@ static void a_lossless_class_that_no_frame_reaches_is_warned_of(void **state)
 		// One of the ports is enough.
 		{"ports: [" A ", profile: q},\n"
 		 "  {name: b, device: \"wire:b\", speed: 1G, profile: q, default_class: 3}]\n"
+		 "profiles: {q: {trust: port,\n  classes: {3: {lossless: on, flood: on}}}}\n",
+		 ""},
+	};
+
+	(void)state;
+	EXPECT(rows);
+}
+
+static void a_class_in_which_no_host_is_found_is_warned_of(void **state)
+{
+#define IN_CLASS_3(keys) \
+	"ports: [" A ", profile: q, default_class: 3}]\nprofiles: {q: {trust: port,\n  " keys "}}\n"
+	static const struct row rows[] = {
+		{IN_CLASS_3(LOSSLESS),
+		 "t:1:75: warning: ports[0] (a).default_class: ARP gets class 3, which is"
+		 " lossless and not flooded, so its requests are dropped and hosts do not find"
+		 " each other: set flood: on in the class, or give the port a lossy"
+		 " default_class\n"},
+		{IN_CLASS_3("classes: {3: {lossless: on, flood: on}}"), ""},
+		{PORT "profiles: {q: {dscp_to_class: {default: 3},\n  " LOSSLESS "}}\n",
+		 "t:3:27: warning: profiles.q.classes.3.lossless: IPv6 neighbour discovery (DSCP 0)"
+		 " gets class 3, which is lossless and not flooded, so hosts do not find each other"
+		 " over IPv6: set flood: on in the class, or map DSCP 0 to a lossy class\n"},
+		// A router answers ARP itself.
+		{"ports: [" A ", profile: q, default_class: 3, ip: 10.0.0.1/24}]\n"
+		 "profiles: {q: {trust: port,\n  " LOSSLESS "}}\n",
+		 ""},
+		// No untagged frame comes in.
+		{"vlans: [{id: 5}]\n"
+		 "ports: [" A ", profile: q, default_class: 3,\n"
+		 "  vlan: {untagged: none, tagged: [5]}}]\n"
 		 "profiles: {q: {trust: port,\n  " LOSSLESS "}}\n",
 		 ""},
 	};
 
 	(void)state;
 	EXPECT(rows);
+#undef IN_CLASS_3
 }
 
 static void a_profile_without_a_port_is_warned_of(void **state)
@@ -246,6 +278,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_lossless_class_without_pfc_is_warned_of),
 		cmocka_unit_test(a_lossless_class_that_no_frame_reaches_is_warned_of),
+		cmocka_unit_test(a_class_in_which_no_host_is_found_is_warned_of),
 		cmocka_unit_test(a_profile_without_a_port_is_warned_of),
 		cmocka_unit_test(a_max_rate_above_the_speed_is_warned_of),
 		cmocka_unit_test(an_mtu_beyond_the_device_is_warned_of),
