@@ -80,13 +80,19 @@ static void print_pfc_grid(FILE *out, struct json_object *rows, enum fact_id fra
 	json_object_put(lines);
 }
 
+// Of one port also what is configured, and what was agreed with the host.
 static void print_pfc(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
+	static const struct table ports = {FACTS_PFC_PORTS};
 	struct json_object *rows = rows_of(data, FACTS_PFC);
 	struct json_object *stand_in = rows_of(data, FACTS_STAND_IN);
 	char frames[CELL_LEN];
 	bool any = wish->all;
 
+	if (wish->port != NULL && n_rows(rows_of(data, FACTS_PFC_PORTS)) > 0) {
+		table_print(out, rows_of(data, FACTS_PFC_PORTS), &ports, wish);
+		fputc('\n', out);
+	}
 	for (size_t i = 0; i < n_rows(rows); i++)
 		any |= row_is_active(row_at(rows, i), pauses.active);
 	if (any) {
@@ -824,7 +830,8 @@ static const struct kind {
 	{FACTS_BUFFER, "pools, and min, alpha, headroom and XON of each group in force",
 	 print_buffers_config},
 	{FACTS_QUEUES, "length, counters and rates of the egress queues", print_queues},
-	{FACTS_PFC, "PAUSE frames and times by class (also: show pfc counters)", print_pfc},
+	{FACTS_PFC,
+	 "PAUSE frames and times by class (also: show pfc counters; PORT: DCBX too)", print_pfc},
 	{FACTS_WATCHDOG,
 	 "PFC storms by port and class, and the action of the watchdog", print_watchdog},
 	{FACTS_CAUSES, "why the peers of ports are paused, or were last (also: show pfc --why)",

@@ -108,6 +108,12 @@ static const struct dcbx_pdu *host(const struct at *a)
 	return a->dcbx->peer != NULL ? &a->dcbx->peer->pdu.dcbx : &none;
 }
 
+// By the policy, as DCBX has narrowed it, and by the driver.
+static uint8_t pfc_in_force(const struct at *a)
+{
+	return (a->has->pfc_rx ? a->pp->pfc.rx : 0) | (a->has->pfc_tx ? a->pp->pfc.tx : 0);
+}
+
 static const char *tsa_name(uint8_t tsa)
 {
 	switch (tsa) {
@@ -249,5 +255,20 @@ void show_dcbx(const struct show *s, struct json_object *out)
 		emit(row_in(ports), FACTS_DCBX, &a);
 		for (a.i = 0; view.peer != NULL && a.i < N_CLASSES; a.i++)
 			emit(row_in(classes), FACTS_DCBX_CLASSES, &a);
+	}
+}
+
+void show_pfc_ports(const struct show *s, struct json_object *out)
+{
+	struct json_object *rows = rows_in(out, FACTS_PFC_PORTS);
+
+	for (unsigned port = s->first; port < s->last; port++) {
+		struct at a = at_port(s, port, 0);
+		struct dcbx_view view = {.state = DCBX_OFF};
+
+		if (s->o->lldp != NULL)
+			lldp_dcbx(s->o->lldp, port, &view);
+		a.dcbx = &view;
+		emit(row_in(rows), FACTS_PFC_PORTS, &a);
 	}
 }

@@ -437,6 +437,7 @@ static void show_pfc(const struct show *s, struct json_object *out)
 			    a.pauses[PFC_TX].frames != 0)
 				emit(row_in(rows), FACTS_PFC, &a);
 		}
+	show_pfc_ports(s, out);
 	emit(single_in(out, FACTS_STAND_IN), FACTS_STAND_IN, &(struct at){.s = s});
 }
 

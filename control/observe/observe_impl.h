@@ -224,7 +224,7 @@ show_fn show_impairments;
 show_fn show_auto_ecn;
 
 // lldp.c
-show_fn show_lldp, show_dcbx;
+show_fn show_lldp, show_dcbx, show_pfc_ports;
 
 // inof.c
 show_fn show_inof_hosts, show_inof_zones, show_inof_log, show_inof_ports,

@@ -139,6 +139,9 @@ def auto_has_pfc_while_the_host_has_it():
         host = Lldpd(world, 1)
         host.say(11, 0x08, 0x08)
         eventually(lambda: classes() == [3], "the host has PFC on 3")
+        port = switch.show("pfc", "p1")["pfc_ports"][0]
+        want((port["mode"], port["dcbx"], port["host_pfc"], port["in_force"]) ==
+             ("auto", "agreed", [3], [3]), f"{port}")
         want(events(switch, "dcbx-pfc")[-1]["active"] == [3], "the event")
         host.stop()
         eventually(lambda: classes() == [], "the host is gone", seconds=40)

@@ -167,6 +167,26 @@ static void rows_of_zeros_are_counted_and_the_others_shown(void **state)
 		  &plain, "(1 class without a storm is not shown;");
 }
 
+static void one_port_shows_what_its_pfc_is_agreed_to_be(void **state)
+{
+	static const struct show_wish p1 = {.all = true, .port = "p1"};
+	static const char answer[] =
+		"{\"pfc\": [{\"port\": \"p1\", \"class\": 3, \"rx_pause\": 178, \"tx_pause\": 43}],"
+		" \"pfc_ports\": [{\"port\": \"p1\", \"mode\": \"auto\", \"configured\": [3, 4],"
+		" \"dcbx\": \"mismatch\", \"host_pfc\": [3], \"in_force\": [3]}]}";
+	char *out;
+
+	(void)state;
+	want_part("pfc", answer, &p1,
+		  "PORT  MODE  CONFIGURED  DCBX      HOST  IN_FORCE\n"
+		  "----  ----  ----------  --------  ----  --------\n"
+		  "p1    auto  3 4         mismatch  3     3\n"
+		  "\nPORT RX  PFC0 ");
+	out = shown("pfc", answer, &plain);
+	assert_null(strstr(out, "CONFIGURED"));
+	free(out);
+}
+
 // ---- figures that need a word
 
 static void a_line_for_people_is_a_sentence_with_readable_figures(void **state)
@@ -527,6 +547,7 @@ int main(void)
 		cmocka_unit_test(all_shows_the_rows_of_zeros),
 		cmocka_unit_test(a_lossless_group_without_use_is_counted),
 		cmocka_unit_test(rows_of_zeros_are_counted_and_the_others_shown),
+		cmocka_unit_test(one_port_shows_what_its_pfc_is_agreed_to_be),
 		cmocka_unit_test(a_line_for_people_is_a_sentence_with_readable_figures),
 		cmocka_unit_test(a_stay_of_nothing_is_shorter_than_a_turn),
 		cmocka_unit_test(a_queue_that_held_more_than_the_pool_has_a_footnote),

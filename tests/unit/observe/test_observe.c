@@ -357,6 +357,19 @@ static void pfc_is_in_force_where_policy_and_driver_have_it(void **state)
 	assert_string_equal(text(r, "rx_policy"), "true");
 	assert_string_equal(text(r, "tx"), "true");
 	json_object_put(data);
+	b->sw->policy->ports[0].lldp.pfc_auto = true;
+	data = observe_show(b->o, "pfc", OBSERVE_ALL_PORTS, SECOND);
+	r = row(data, "pfc_ports", 0);
+	assert_string_equal(text(r, "mode"), "auto");
+	assert_string_equal(text(r, "dcbx"), "off");
+	assert_string_equal(text(r, "configured"), "[ 3 ]");
+	assert_string_equal(text(r, "in_force"), "[ 3 ]");
+	assert_null(json_object_object_get(r, "host_pfc"));
+	b->sw->sp[0].facts.pfc_tx = false; // now neither direction has it
+	json_object_put(data);
+	data = observe_show(b->o, "pfc", 0, SECOND);
+	assert_string_equal(text(row(data, "pfc_ports", 0), "in_force"), "[ ]");
+	json_object_put(data);
 }
 
 static void vlans_are_listed_with_their_members(void **state)
