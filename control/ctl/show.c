@@ -109,40 +109,7 @@ static void print_pfc(FILE *out, struct json_object *data, const struct show_wis
 			fact_cell(frames, stand_in, F_STAND_IN_frames));
 }
 
-// ---- queues and times
-
-// A queue may hold more than the pool has.
-static void print_queues(FILE *out, struct json_object *data, const struct show_wish *wish)
-{
-	const struct table queues = {
-		FACTS_QUEUES, "no queue has sent or holds a frame", "idle queue|s",
-		FACTS(F_QUEUES_tx_packets, F_QUEUES_length_packets, F_QUEUES_max_bytes,
-		      F_QUEUES_dropped_packets)};
-	struct json_object *rows = rows_of(data, FACTS_QUEUES);
-	struct json_object *pools = rows_of(data, FACTS_POOLS), *pool;
-	char cell[CELL_LEN], starred[CELL_LEN + 1];
-	bool beyond = false;
-
-	pool = pools != NULL ? row_at(pools, 0) : NULL;
-	if (fact_in(pool, F_POOLS_size_bytes) == NULL)
-		return;
-	for (size_t i = 0; i < n_rows(rows); i++) {
-		struct json_object *row = row_at(rows, i);
-
-		if (fact_count(row, F_QUEUES_max_bytes) <= fact_count(pool, F_POOLS_size_bytes))
-			continue;
-		snprintf(starred, sizeof(starred), "%s*", fact_cell(cell, row, F_QUEUES_max_bytes));
-		row_text(row, KEY(QUEUES, max_bytes), starred);
-		beyond = true;
-	}
-	table_print(out, rows, &queues, wish);
-	if (beyond)
-		fprintf(out,
-			"* is more than the ingress pool (%s). A queue also holds frames in the "
-			"PFC headroom,\n  and in the skid: memory beyond the buffer for frames "
-			"that arrive after a PAUSE.\n",
-			fact_cell(cell, pool, F_POOLS_size_bytes));
-}
+// ---- times
 
 static void prepare_latency(struct json_object *data, unsigned list)
 {

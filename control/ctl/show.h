@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How answers look to people. table.c prints aligned tables of lists of JSON objects: a column is a
 // heading, a key and a unit, and columns of facts come from their rows (control/observe/fact.h).
-// show.c, show_flows.c and show_bursts.c have the kinds of `show`, show_cmd.c the command. Pure but
-// for printing; the JSON itself is what programs should read.
+// show.c, show_flows.c, show_bursts.c and show_queues.c have the kinds of `show`, show_cmd.c the
+// command. Pure but for printing; the JSON itself is what programs should read.
 #pragma once
 
 #include <stdbool.h>
@@ -91,7 +91,7 @@ void print_left_out(FILE *out, size_t n, const char *idle);
 // How one kind looks: the answer of the switch as tables and sentences.
 typedef void print_fn(FILE *out, struct json_object *data, const struct show_wish *wish);
 
-print_fn print_flows, print_ipcc, print_cnps, print_microbursts;
+print_fn print_flows, print_ipcc, print_cnps, print_microbursts, print_queues;
 
 // what: a kind of the daemon's `show`. False: no such kind.
 bool show_tables(FILE *out, const char *what, struct json_object *data,

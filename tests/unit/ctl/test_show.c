@@ -187,6 +187,33 @@ static void one_port_shows_what_its_pfc_is_agreed_to_be(void **state)
 	free(out);
 }
 
+static void queues_have_sums_by_port(void **state)
+{
+	static const struct show_wish narrow = {.width = 80};
+	static const char answer[] =
+		"{\"queues\": [{\"port\": \"p1\", \"queue\": 0, \"tx_packets\": 10,"
+		" \"tx_bytes\": 1000, \"tx_pps\": 2, \"tx_bps\": 1600, \"dropped_packets\": 3,"
+		" \"dropped_bytes\": 300}, {\"port\": \"p1\", \"queue\": 3, \"tx_packets\": 5,"
+		" \"tx_bytes\": 7000, \"tx_pps\": 1, \"tx_bps\": 800},"
+		" {\"port\": \"p2\", \"queue\": 0}],"
+		" \"pools\": [{\"name\": \"ingress\", \"size_bytes\": 852000}]}";
+	char *out = shown("queues", answer, &plain);
+
+	(void)state;
+	assert_non_null(strstr(out, "  TX_OK  TX_BYTES  TX_PPS     TX_BPS  "));
+	assert_non_null(strstr(out, "  TX_DRP  DRP_BYTES  "));
+	assert_non_null(strstr(out, "\n\nALL QUEUES OF  LENGTH  FRAMES  TX_OK  TX_BYTES  TX_PPS"));
+	assert_non_null(strstr(out, "\np1                0 B       0     15   8.00 KB       3  "
+				    "2.40 Kb/s    0       3      300 B\n"));
+	assert_non_null(strstr(out, "(1 idle port is not shown;"));
+	free(out);
+	out = shown("queues", answer, &narrow);
+	assert_null(strstr(out, "  DRP_BYTES  PAUSED"));
+	for (const char *line = out; *line != '\0'; line += strcspn(line, "\n") + 1)
+		assert_true(strcspn(line, "\n") <= 80);
+	free(out);
+}
+
 // ---- figures that need a word
 
 static void a_line_for_people_is_a_sentence_with_readable_figures(void **state)
@@ -548,6 +575,7 @@ int main(void)
 		cmocka_unit_test(a_lossless_group_without_use_is_counted),
 		cmocka_unit_test(rows_of_zeros_are_counted_and_the_others_shown),
 		cmocka_unit_test(one_port_shows_what_its_pfc_is_agreed_to_be),
+		cmocka_unit_test(queues_have_sums_by_port),
 		cmocka_unit_test(a_line_for_people_is_a_sentence_with_readable_figures),
 		cmocka_unit_test(a_stay_of_nothing_is_shorter_than_a_turn),
 		cmocka_unit_test(a_queue_that_held_more_than_the_pool_has_a_footnote),
