@@ -14,6 +14,7 @@ static struct watchdog_look look_at(const struct port *p, unsigned cls)
 		.paused_ns = paused ? gauge_get(&p->pfc_rx.stats[cls].since_ns) : 0,
 		.waiting_ns = q->fifo.n != 0 ? q->waiting_ns : 0,
 		.sent_ns = q->sent_ns,
+		.cls = cls,
 	};
 }
 

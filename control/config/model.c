@@ -219,6 +219,16 @@ static const struct cfg_row sized_rows[] = {
 };
 static SCHEMA(sized_schema, sized_rows, cfg_sized);
 
+static const struct cfg_row class_watchdog_rows[] = {
+	{NUMBER(TIME, cfg_class_watchdog, detect), .min = MS(1), .max = SECONDS(5),
+	 .dflt_text = "the watchdog's",
+	 .help = "a pause of the class that lasts this long is a storm"},
+	{NUMBER(TIME, cfg_class_watchdog, restore), .min = MS(1), .max = SECONDS(60),
+	 .dflt_text = "the watchdog's",
+	 .help = "time after which the class obeys PFC again"},
+};
+static SCHEMA(class_watchdog_schema, class_watchdog_rows, cfg_class_watchdog);
+
 static const struct cfg_row class_rows[] = {
 	{FIELD(CFG_SWITCH, cfg_class, lossless), .help = "protected by PFC"},
 	{FIELD(CFG_SWITCH, cfg_class, flood), .dflt_text = "on (lossless: off)",
@@ -253,6 +263,10 @@ static const struct cfg_row class_rows[] = {
 		 "class"},
 	{FIELD(CFG_MAP, cfg_class, mice), .sub = &sized_schema, .dflt_text = "as others",
 	 .help = "the same for mice, the first frames of a flow"},
+	{FIELD(CFG_MAP, cfg_class, watchdog), .sub = &class_watchdog_schema,
+	 .dflt_text = "the watchdog's",
+	 .help = "times of the watchdog in this class, in place of those of the profile and of the "
+		 "port; whether there is a watchdog, and what it does, they say"},
 };
 static SCHEMA(class_schema, class_rows, cfg_class);
 
@@ -317,9 +331,9 @@ static const struct cfg_row watchdog_rows[] = {
 		 "and the port drops the frames of the class that it holds and receives. "
 		 "`forward`: no PFC either, but the port sends these frames. `alert`: an event "
 		 "only, PFC goes on"},
-	{NUMBER(TIME, cfg_watchdog, detect), .min = MS(100), .max = SECONDS(5), .dflt = MS(100),
+	{NUMBER(TIME, cfg_watchdog, detect), .min = MS(1), .max = SECONDS(5), .dflt = MS(100),
 	 .help = "a pause that lasts this long is a storm"},
-	{NUMBER(TIME, cfg_watchdog, restore), .min = MS(100), .max = SECONDS(60), .dflt = MS(100),
+	{NUMBER(TIME, cfg_watchdog, restore), .min = MS(1), .max = SECONDS(60), .dflt = MS(100),
 	 .help = "time after which the class obeys PFC again. `xoff`: it counts from detection. "
 		 "`progress`: from the last PAUSE with a time above 0"},
 	{FIELD(CFG_MAP, cfg_watchdog, limit), .sub = &limit_schema,

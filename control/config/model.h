@@ -136,6 +136,12 @@ struct cfg_schedule {
 	struct cfg_val strict, dwrr; // strict.given: strict
 };
 
+// The watchdog's times of one class, in place of those of the profile and of the port.
+struct cfg_class_watchdog {
+	struct cfg_map map;
+	struct cfg_val detect, restore;
+};
+
 struct cfg_class {
 	struct cfg_map map;
 	struct cfg_val lossless, flood, min_rate, max_rate;
@@ -146,6 +152,7 @@ struct cfg_class {
 	struct cfg_ecn ecn;
 	struct cfg_ipcc ipcc;
 	struct cfg_sized elephants, mice;
+	struct cfg_class_watchdog watchdog;
 };
 
 struct cfg_remark {

@@ -16,7 +16,6 @@
 
 enum {
 	BAD = 2,
-	MAX_QUANTA = 65535,
 	WIRE_OVERHEAD = 24, // FCS, preamble, gap
 	NAME_WIDTH = 8, // of a column, at least
 };
@@ -358,60 +357,9 @@ static void ecn_text(const struct policy *p, FILE *out)
 }
 
 // ---- watchdogs, early warnings, chains of the guards
-static uint64_t longest_pause_ns(const struct policy_port *p)
-{
-	return pfc_quanta_ns(p->speed_bps, MAX_QUANTA);
-}
-
 static bool warns(const struct policy_port *p)
 {
 	return p->pfc_warning.in_pps != 0 || p->pfc_warning.out_pps != 0;
-}
-
-static void watchdog_text(const struct policy *p, FILE *out)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < p->n_ports; i++) {
-		const struct watchdog_params *w = &p->ports[i].watchdog;
-		uint64_t pause_us = (longest_pause_ns(&p->ports[i]) + 500) / 1000;
-		char classes[2 * N_CLASSES + 1], *end = classes;
-
-		if (w->classes == 0)
-			continue;
-		if (n++ == 0)
-			fprintf(out, "\n%-*s %7s %-9s %-8s %8s %8s %13s\n", name_width(p),
-				"watchdog", "classes", "mode", "action", "detect", "restore",
-				"longest_pause");
-		for_each_bit (cls, w->classes)
-			end += sprintf(end, "%s%u", end == classes ? "" : ",", cls);
-		fprintf(out, "%-*s %7s %-9s %-8s %8s %8s %7" PRIu64 ".%03ums\n", name_width(p),
-			p->ports[i].name, classes, cfg_watchdog_modes[w->mode],
-			cfg_watchdog_actions[w->action],
-			UNIT_TEXT(UNIT_TIME, (int64_t)w->detect_ns),
-			UNIT_TEXT(UNIT_TIME, (int64_t)w->restore_ns), pause_us / 1000,
-			(unsigned)(pause_us % 1000));
-	}
-	if (n == 0)
-		return;
-	fputs("\nwatchdog limit\n", out);
-	for (unsigned i = 0; i < p->n_ports; i++) {
-		const struct watchdog_params *w = &p->ports[i].watchdog;
-
-		if (w->classes != 0 && w->limit_count == 0)
-			fprintf(out, "%-*s never\n", name_width(p), p->ports[i].name);
-		else if (w->classes != 0)
-			fprintf(out, "%-*s %u in %s, then %s\n", name_width(p), p->ports[i].name,
-				w->limit_count, UNIT_TEXT(UNIT_TIME, (int64_t)w->limit_window_ns),
-				cfg_watchdog_thens[w->then]);
-	}
-	fputs("\n"
-	      "detect         the worker detects a storm in its first loop after this time:\n"
-	      "               detect <= measured <= detect + longest gap between two loops\n"
-	      "               (`weirctl show workers`). The same holds for restore\n"
-	      "longest_pause  the time of one PAUSE of 65535 quanta at the port's speed. With\n"
-	      "               a shorter detect, one PAUSE frame counts as a storm\n",
-	      out);
 }
 
 static void warning_text(const struct policy *p, FILE *out)
@@ -474,22 +422,7 @@ static void guard_text(const struct policy *p, FILE *out)
 
 static void storm_port_json(const struct policy_port *p, struct json_object *port)
 {
-	const struct watchdog_params *w = &p->watchdog;
-	struct json_object *o, *classes;
-
-	if (w->classes != 0) {
-		o = added(port, "watchdog", json_object_new_object());
-		classes = added(o, "classes", json_object_new_array());
-		for_each_bit (cls, w->classes)
-			json_object_array_add(classes, json_object_new_int((int)cls));
-		add_text(o, "mode", cfg_watchdog_modes[w->mode]);
-		add_text(o, "action", cfg_watchdog_actions[w->action]);
-		ADD_NUMBERS(o, {"detect_ns", w->detect_ns}, {"restore_ns", w->restore_ns},
-			    {"longest_pause_ns", longest_pause_ns(p)},
-			    {"limit_count", w->limit_count},
-			    {"limit_window_ns", w->limit_window_ns});
-		add_text(o, "limit_then", cfg_watchdog_thens[w->then]);
-	}
+	plan_watchdog_json(p, port);
 	plan_pause_json(p, port);
 	if (warns(p))
 		ADD_NUMBERS(added(port, "pfc_warning", json_object_new_object()),
@@ -938,7 +871,7 @@ static void plan_text(const struct config *c, const struct policy *p, const stru
 	ecn_text(p, out);
 	memory_text(m, out);
 	plan_pause_text(p, name_width(p), out);
-	watchdog_text(p, out);
+	plan_watchdog_text(p, name_width(p), out);
 	warning_text(p, out);
 	guard_text(p, out);
 	stall_text(c, p, out);

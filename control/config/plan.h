@@ -71,3 +71,7 @@ const char *plan_ecn_word(enum ecn_before_pfc verdict);
 void plan_pause_text(const struct policy *p, int name_width, FILE *out);
 // Adds "pause" to a port that has.
 void plan_pause_json(const struct policy_port *p, struct json_object *port);
+
+// ---- watchdogs (plan_watchdogs.c): nothing where no port has one, or the port has none
+void plan_watchdog_text(const struct policy *p, int name_width, FILE *out);
+void plan_watchdog_json(const struct policy_port *p, struct json_object *port);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The watchdog of a port: each key of the port replaces that of its profile. Rules between its keys
-// and those of PFC. The worker looks at its ports in every loop, so the times need no rule.
+// The watchdog of a port: each key of the port replaces that of its profile, and the times of a
+// class replace those of the port. Rules between its keys and those of PFC. The worker looks at its
+// ports in every loop, so the times need no rule.
 #include "control/config/compile.h"
+#include "dataplane/bits.h"
 #include "dataplane/units.h"
 
 enum { MAX_QUANTA = 65535 };
@@ -59,13 +61,35 @@ static void there_is_something_to_watch(const struct cfg_watchdog *w, const stru
 		     p->map.name);
 }
 
+// The time of a class with a watchdog.
+static const struct cfg_val *time_of(const struct cfg_val *own, const struct cfg_val *port)
+{
+	return own->given ? own : port;
+}
+
 // From one storm of a class to its next pass at least `restore` and `detect`.
+static int64_t least_between_storms(const struct cfg_watchdog *w, const struct cfg_profile *p)
+{
+	int64_t least = INT64_MAX;
+
+	if (cfg_lossless(p) == 0)
+		return w->detect.n + w->restore.n;
+	for_each_bit (cls, cfg_lossless(p)) {
+		const struct cfg_class_watchdog *own = &p->classes[cls].watchdog;
+		int64_t between = time_of(&own->detect, &w->detect)->n +
+				  time_of(&own->restore, &w->restore)->n;
+
+		least = between < least ? between : least;
+	}
+	return least;
+}
+
 static void limit_can_be_reached(const struct cfg_watchdog *w, const struct cfg_map *own,
-				 struct diag_sink *s)
+				 const struct cfg_profile *p, struct diag_sink *s)
 {
 	const struct cfg_val limit = {.given = own->given, .at = own->at, .path = own->path};
 	int64_t count = w->limit.count.n, window = w->limit.window.n;
-	int64_t least = (count - 1) * (w->detect.n + w->restore.n);
+	int64_t least = (count - 1) * least_between_storms(w, p);
 
 	if (count != 0 && least > window)
 		check_report(s, DIAG_WARNING, &limit, &w->map, "limit",
@@ -93,7 +117,34 @@ static void watchdog_makes_sense(const struct subject *x)
 		WARN(x->s, &own->limit.window, "has no effect: count is 0");
 	// A limit that only the profile gives is the profile's, and reported once.
 	if (own == base || !cfg_is_on(&base->on, &base->map) || changes_limit)
-		limit_can_be_reached(&w, &own->limit.map, x->s);
+		limit_can_be_reached(&w, &own->limit.map, x->profile, x->s);
+}
+
+static bool is_watched(const struct config *c, const struct cfg_profile *p)
+{
+	bool on = cfg_is_on(&p->watchdog.on, &p->watchdog.map);
+
+	for (unsigned i = 0; i < c->n_ports && !on; i++)
+		if (c->ports[i].profile == p) {
+			struct cfg_watchdog w = watchdog_of(p, c->ports[i].item);
+
+			on = cfg_is_on(&w.on, &w.map);
+		}
+	return on;
+}
+
+static void times_of_a_class_have_an_effect(const struct subject *x)
+{
+	const struct cfg_map *own = &x->cls->watchdog.map;
+
+	if (!own->given)
+		return;
+	if (!x->cls->lossless.n && !diag_has_error(x->s, x->cls->map.path))
+		REFUSE(x->s, own, "has no effect in a lossy class" CURE
+		       "set lossless: true or remove it");
+	else if (!is_watched(x->c, x->profile))
+		WARN(x->s, own, "has no effect: neither the profile nor a port of it has a "
+		     "watchdog" CURE "set watchdog: on in the profile, or remove it");
 }
 
 void watchdogs_check(const struct config *c, struct diag_sink *s)
@@ -101,33 +152,58 @@ void watchdogs_check(const struct config *c, struct diag_sink *s)
 	static const struct rule rules[] = {
 		{OF_PROFILE, watchdog_makes_sense},
 		{OF_PORT, watchdog_makes_sense},
+		{OF_CLASS, times_of_a_class_have_an_effect},
 	};
 
 	CHECK_RULES(rules, .c = c, .s = s);
 }
 
 // ---- compile
-// The peer chooses the time of a PAUSE, so the longest time is assumed.
-static void warn_of_the_pause(struct compiler *k, const struct cfg_watchdog *w, uint64_t speed_bps)
+// The peer chooses the time of a PAUSE, so the longest time is assumed. map: where the times stand.
+static void warn_of_the_pause(struct compiler *k, const struct cfg_val *detect,
+			      const struct cfg_val *restore, const struct cfg_map *map,
+			      uint64_t speed_bps)
 {
 	int64_t pause_ns = (int64_t)pfc_quanta_ns(speed_bps, MAX_QUANTA);
 	const struct {
 		const char *key, *what;
 		const struct cfg_val *v;
 	} rows[] = {
-		{"detect", "one PAUSE frame counts as a storm", &w->detect},
-		{"restore", "a PAUSE may still last when the class is restored", &w->restore},
+		{"detect", "one PAUSE frame counts as a storm", detect},
+		{"restore", "a PAUSE may still last when the class is restored", restore},
 	};
 
 	for (unsigned r = 0; r < sizeof(rows) / sizeof(rows[0]); r++)
 		if (rows[r].v->n < pause_ns)
-			check_report(k->s, DIAG_WARNING, rows[r].v, &w->map, rows[r].key,
+			check_report(k->s, DIAG_WARNING, rows[r].v, map, rows[r].key,
 				     "%s is shorter than a PAUSE of %d quanta at %s, which lasts "
 				     "about %s: %s",
 				     UNIT_TEXT(UNIT_TIME, rows[r].v->n), MAX_QUANTA,
 				     UNIT_TEXT(UNIT_RATE, (int64_t)speed_bps),
 				     UNIT_TEXT(UNIT_TIME, (pause_ns + MS_NS / 2) / MS_NS * MS_NS),
 				     rows[r].what);
+}
+
+static void compile_times(struct compiler *k, const struct cfg_profile *profile,
+			  const struct cfg_watchdog *w, struct policy_port *out)
+{
+	bool of_port = false; // the times of the port are those of some class
+
+	for_each_bit (cls, out->watchdog.classes) {
+		const struct cfg_class_watchdog *own = &profile->classes[cls].watchdog;
+
+		out->watchdog.own[cls] = (struct watchdog_times){
+			own->detect.given ? (uint64_t)own->detect.n : 0,
+			own->restore.given ? (uint64_t)own->restore.n : 0};
+		if (own->detect.given || own->restore.given)
+			warn_of_the_pause(k, time_of(&own->detect, &w->detect),
+					  time_of(&own->restore, &w->restore), &w->map,
+					  out->speed_bps);
+		else
+			of_port = true;
+	}
+	if (of_port)
+		warn_of_the_pause(k, &w->detect, &w->restore, &w->map, out->speed_bps);
 }
 
 void compile_watchdogs(struct compiler *k)
@@ -154,7 +230,6 @@ void compile_watchdogs(struct compiler *k)
 			.limit_count = (uint32_t)w.limit.count.n,
 			.limit_window_ns = (uint64_t)w.limit.window.n,
 		};
-		if (out->watchdog.classes != 0)
-			warn_of_the_pause(k, &w, out->speed_bps);
+		compile_times(k, port->profile, &w, out);
 	}
 }

@@ -81,6 +81,26 @@ static void export_pfc_queues(struct export *e, unsigned i, unsigned lossless)
 		 object_end(e, &o, own != NULL ? own : DEFAULT_NAME));
 }
 
+// SONiC refuses shorter times.
+static void put_watchdog_time(struct export *e, enum sonic_field f, const char *name, uint64_t ns)
+{
+	const struct sonic_field_info *info = &sonic_fields[f];
+
+	if (ns < (uint64_t)info->min * MS_NS)
+		sonic_say(e->r, SONIC_ERROR, info->table, name, info->field,
+			  "%s is shorter than SONiC's least, %d ms", info->key, (int)info->min);
+	put(e, f, name, (int64_t)ns);
+}
+
+static bool has_own_times(const struct watchdog_params *w)
+{
+	uint64_t own = 0;
+
+	for_each_bit (cls, w->classes)
+		own |= w->own[cls].detect_ns | w->own[cls].restore_ns;
+	return own != 0;
+}
+
 static void export_watchdog(struct export *e, unsigned i)
 {
 	const struct watchdog_params *w = &e->p->ports[i].watchdog;
@@ -94,8 +114,11 @@ static void export_watchdog(struct export *e, unsigned i)
 		action++;
 	put(e, SONIC_PFCWD_ENABLE, name, w->classes);
 	put(e, SONIC_WD_ACTION, name, action);
-	put(e, SONIC_WD_DETECT, name, (int64_t)w->detect_ns);
-	put(e, SONIC_WD_RESTORE, name, (int64_t)w->restore_ns);
+	put_watchdog_time(e, SONIC_WD_DETECT, name, w->detect_ns);
+	put_watchdog_time(e, SONIC_WD_RESTORE, name, w->restore_ns);
+	if (has_own_times(w))
+		sonic_say(e->r, SONIC_WARNING, sonic_fields[SONIC_WD_DETECT].table, name, NULL,
+			  "the times of single classes are not exported: SONiC has one for a port");
 	if (w->mode != WATCHDOG_PROGRESS || w->limit_count != 0)
 		sonic_say(e->r, SONIC_WARNING, sonic_fields[SONIC_WD_ACTION].table, name, NULL,
 			  "mode and limit of the watchdog are not exported: a switch with SONiC "

@@ -37,10 +37,10 @@ uint64_t watchdog_next(const struct watchdog_params *p, const struct watchdog_cl
 		start = gauge_get(&c->since_ns);
 		if (p->mode == WATCHDOG_PROGRESS)
 			start = later(start, gauge_get(&c->last_pause_ns));
-		return start + p->restore_ns;
+		return start + watchdog_restore_ns(p, look->cls);
 	}
 	start = clock_ns(p, c, look);
-	return start == UINT64_MAX ? UINT64_MAX : start + p->detect_ns;
+	return start == UINT64_MAX ? UINT64_MAX : start + watchdog_detect_ns(p, look->cls);
 }
 
 enum watchdog_verdict watchdog_decide(const struct watchdog_params *p,

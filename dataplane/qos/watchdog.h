@@ -40,7 +40,7 @@ enum {
 	WATCHDOG_RECENT = 64, // storms whose time of detection is kept
 };
 
-// Of one port; the same for all its watched classes.
+// Of one port.
 struct watchdog_params {
 	uint8_t classes; // bitmap of those watched: lossless ones that obey PFC
 	uint8_t mode; // enum watchdog_mode
@@ -49,7 +49,20 @@ struct watchdog_params {
 	uint64_t detect_ns, restore_ns;
 	uint32_t limit_count; // storms of a class within the window escalate; 0: never
 	uint64_t limit_window_ns;
+	struct watchdog_times {
+		uint64_t detect_ns, restore_ns;
+	} own[N_CLASSES]; // in place of the port's; 0: the port's
 };
+
+static inline uint64_t watchdog_detect_ns(const struct watchdog_params *p, unsigned cls)
+{
+	return p->own[cls].detect_ns != 0 ? p->own[cls].detect_ns : p->detect_ns;
+}
+
+static inline uint64_t watchdog_restore_ns(const struct watchdog_params *p, unsigned cls)
+{
+	return p->own[cls].restore_ns != 0 ? p->own[cls].restore_ns : p->restore_ns;
+}
 
 enum watchdog_state_id { WATCHDOG_WATCHING, WATCHDOG_STORMED };
 
@@ -77,6 +90,7 @@ struct watchdog_look {
 	uint64_t paused_ns; // when its present pause began; 0: not paused
 	uint64_t waiting_ns; // when its queue became non-empty; 0: it is empty
 	uint64_t sent_ns; // when a frame of it last left
+	unsigned cls;
 };
 
 enum watchdog_verdict { WATCHDOG_NOTHING, WATCHDOG_DETECTED, WATCHDOG_RESTORED };

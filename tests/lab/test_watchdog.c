@@ -67,6 +67,31 @@ static void w1_xoff_finds_and_restores_at_the_predicted_nanosecond(void **state)
 	bench_close(b);
 }
 
+static void w1_each_class_has_its_own_times(void **state)
+{
+	struct storm_setup s = setup(WATCHDOG_XOFF, WATCHDOG_DROP);
+	struct bench *b;
+	uint64_t t;
+
+	(void)state;
+	s.watchdog.own[5] = (struct watchdog_times){.detect_ns = 200 * US, .restore_ns = 300 * US};
+	b = storm_open(&s);
+	t = pause_ns(b);
+	bench_storm(b, 2, BIT3 | BIT5, 65535, REFRESH_NS);
+	run_until(b, t + 200 * US - 1);
+	assert_int_equal(gauge_get(&of_class(b, 5)->state), WATCHDOG_WATCHING);
+	run_until(b, t + 200 * US);
+	assert_int_equal(gauge_get(&of_class(b, 5)->state), WATCHDOG_STORMED);
+	run_until(b, t + 500 * US);
+	assert_int_equal(gauge_get(&of_class(b, 5)->state), WATCHDOG_WATCHING);
+	run_until(b, t + DETECT_NS - 1);
+	assert_int_equal(gauge_get(&of_class(b, 3)->state), WATCHDOG_WATCHING);
+	run_until(b, t + DETECT_NS);
+	assert_int_equal(gauge_get(&of_class(b, 3)->state), WATCHDOG_STORMED);
+	assert_int_equal(ctr_get(&of_class(b, 5)->detected), 2);
+	bench_close(b);
+}
+
 static void w1_progress_counts_from_the_frame_that_waits_to_the_last_pause(void **state)
 {
 	struct storm_setup s = setup(WATCHDOG_PROGRESS, WATCHDOG_DROP);
@@ -424,6 +449,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(w1_xoff_finds_and_restores_at_the_predicted_nanosecond),
+		cmocka_unit_test(w1_each_class_has_its_own_times),
 		cmocka_unit_test(
 			w1_progress_counts_from_the_frame_that_waits_to_the_last_pause),
 		cmocka_unit_test(xon_frames_do_not_prolong_a_recovery),

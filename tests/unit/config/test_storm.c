@@ -144,6 +144,54 @@ static void a_port_goes_over_its_profile_key_by_key(void **state)
 	policy_destroy(p);
 }
 
+static void a_class_may_have_times_of_its_own(void **state)
+{
+	char said[TEXT_LEN];
+	struct policy *p = compiled(
+		"ports:\n"
+		"  - {name: a, device: \"wire:a\", speed: 10G, profile: q}\n"
+		"  - {name: b, device: \"wire:b\", speed: 10G, profile: q,\n"
+		"     watchdog: {detect: 1s}}\n"
+		"  - {name: c, device: \"wire:c\", speed: 1G, profile: q}\n"
+		"profiles:\n"
+		"  q:\n"
+		"    watchdog: on\n"
+		"    classes: {3: {lossless: on, watchdog: {detect: 20ms}}, 4: {lossless: on}}\n",
+		said);
+	const struct watchdog_params *w = &p->ports[1].watchdog;
+
+	(void)state;
+	assert_int_equal(watchdog_detect_ns(w, 3), 20 * MS);
+	assert_int_equal(watchdog_restore_ns(w, 3), 100 * MS);
+	assert_int_equal(watchdog_detect_ns(w, 4), 1000 * MS);
+	assert_int_equal(watchdog_detect_ns(&p->ports[0].watchdog, 4), 100 * MS);
+	// A PAUSE lasts 34 ms at 1 Gb/s, and 3 ms at 10 Gb/s.
+	assert_string_equal(said,
+			    "t:9:52: warning: profiles.q.classes.3.watchdog.detect: 20ms is "
+			    "shorter than a PAUSE of 65535 quanta at 1G, which lasts about 34ms: "
+			    "one PAUSE frame counts as a storm\n");
+	policy_destroy(p);
+}
+
+static void times_of_a_class_without_a_watchdog_have_no_effect(void **state)
+{
+	char said[TEXT_LEN];
+
+	(void)state;
+	policy_destroy(compiled(
+		"ports: [{name: a, device: \"wire:a\", speed: 10G, profile: q}]\n"
+		"profiles:\n"
+		"  q: {classes: {3: {lossless: on, watchdog: {detect: 20ms}}}}\n", said));
+	assert_string_equal(said,
+			    "t:3:45: warning: profiles.q.classes.3.watchdog: has no effect: "
+			    "neither the profile nor a port of it has a watchdog: set "
+			    "watchdog: on in the profile, or remove it\n");
+	policy_destroy(policy_of(
+		"ports: [{name: a, device: \"wire:a\", speed: 10G, profile: q, watchdog: on}]\n"
+		"profiles:\n"
+		"  q: {classes: {3: {lossless: on, watchdog: {detect: 20ms}}}}\n"));
+}
+
 static void lossless_classes_that_obey_pfc_are_watched(void **state)
 {
 	char said[TEXT_LEN];
@@ -494,6 +542,32 @@ static void the_plan_shows_times_warnings_and_chains(void **state)
 	free(text);
 }
 
+static void the_plan_has_a_line_for_classes_with_other_times(void **state)
+{
+	static const char policy[] =
+		"ports: [{name: a, device: \"wire:a\", speed: 10G, profile: q}]\n"
+		"profiles: {q: {watchdog: on, classes: {2: {lossless: on}, 4: {lossless: on},\n"
+		"  3: {lossless: on, watchdog: {detect: 20ms}}}}}\n";
+
+	(void)state;
+	for (unsigned json = 0; json < 2; json++) {
+		struct config *c = NULL;
+		struct diags d = {0};
+		char *text;
+
+		assert_int_equal(config_parse("t", policy, strlen(policy), &c, &d), 0);
+		text = plan_of(c, json);
+		expect_line(text, json ? "\"own_times\":[\n          {\n            \"class\":3,\n"
+					 "            \"detect_ns\":20000000,\n"
+					 "            \"restore_ns\":100000000\n"
+				       : "\na            2,4 progress  drop        100ms    100ms"
+					 "       3.355ms\n"
+					 "a              3 progress  drop         20ms    100ms");
+		free(text);
+		diags_fini(&d);
+	}
+}
+
 static struct json_object *at(struct json_object *o, const char *list, size_t i)
 {
 	struct json_object *l = NULL;
@@ -565,6 +639,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_watchdog_that_is_on_has_the_usual_times),
 		cmocka_unit_test(without_the_key_there_is_no_watchdog),
 		cmocka_unit_test(a_port_goes_over_its_profile_key_by_key),
+		cmocka_unit_test(a_class_may_have_times_of_its_own),
+		cmocka_unit_test(times_of_a_class_without_a_watchdog_have_no_effect),
 		cmocka_unit_test(lossless_classes_that_obey_pfc_are_watched),
 		cmocka_unit_test(a_limit_that_is_just_reached_is_no_mistake),
 		cmocka_unit_test(a_pause_as_long_as_the_times_is_no_mistake),
@@ -576,6 +652,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_storm_sample_is_the_plain_one_with_a_watchdog),
 		cmocka_unit_test(the_guard_sample_has_two_steps_on_its_uplinks),
 		cmocka_unit_test(the_plan_shows_times_warnings_and_chains),
+		cmocka_unit_test(the_plan_has_a_line_for_classes_with_other_times),
 		cmocka_unit_test(the_plan_has_the_margin_of_a_short_pause),
 		cmocka_unit_test(the_plan_tells_programs_the_same),
 	};

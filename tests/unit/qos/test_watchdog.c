@@ -199,6 +199,26 @@ static void a_new_word_of_the_policy_counts_from_the_old_clock(void **state)
 	assert_int_equal(watchdog_next(&p, &c, &look), 1315);
 }
 
+static void a_class_goes_by_times_of_its_own(void **state)
+{
+	struct watchdog_params p = params(WATCHDOG_XOFF);
+	struct watchdog_look look = {.cls = 4, .paused_ns = 1000};
+	struct watchdog_class c = {0};
+
+	(void)state;
+	p.own[4] = (struct watchdog_times){.detect_ns = 7};
+	watchdog_arm(&c, 1);
+	assert_int_equal(watchdog_decide(&p, &c, &look, 1006), WATCHDOG_NOTHING);
+	assert_int_equal(watchdog_decide(&p, &c, &look, 1007), WATCHDOG_DETECTED);
+	watchdog_enter(&p, &c, &look, 1007);
+	assert_int_equal(watchdog_next(&p, &c, &look), 1007 + RESTORE);
+	p.own[4].restore_ns = 3;
+	assert_int_equal(watchdog_next(&p, &c, &look), 1010);
+	watchdog_leave(&c, 1010);
+	look.cls = 3; // without times of its own
+	assert_int_equal(watchdog_next(&p, &c, &look), 1010 + DETECT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -207,6 +227,7 @@ int main(void)
 		cmocka_unit_test(a_storm_is_restored_by_the_rule_of_its_mode),
 		cmocka_unit_test(entering_and_leaving_keep_the_books),
 		cmocka_unit_test(a_new_word_of_the_policy_counts_from_the_old_clock),
+		cmocka_unit_test(a_class_goes_by_times_of_its_own),
 	};
 
 	return cmocka_run_group_tests_name("watchdog", tests, NULL, NULL);

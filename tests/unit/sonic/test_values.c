@@ -27,6 +27,8 @@ static void a_value_that_sonic_has_no_number_for_is_refused(void **state)
 		{"8M", "8000001bps", "classes.N.max_rate lies between 1000000 and the next"},
 		{"200ms", "200500us", "profiles.P.watchdog.detect lies between 200 and the next"},
 		{"10G", "10000000001bps", "ports[].speed lies between 10000 and the next"},
+		{"200ms", "99ms", "watchdog.detect is shorter than SONiC's least, 100 ms"},
+		{"300ms", "20ms", "watchdog.restore is shorter than SONiC's least, 100 ms"},
 		{"pmax: 1%", "pmax: 2%", NULL},
 		{"8M", "8000008bps", NULL},
 	};
@@ -159,10 +161,28 @@ static void a_cable_keeps_its_parts_of_a_metre(void **state)
 	}
 }
 
+static void times_of_one_class_are_named(void **state)
+{
+	static const char policy[] =
+		"ports: [{name: Ethernet0, device: \"xdp:a\", speed: 10G, profile: a}]\n"
+		"profiles: {a: {watchdog: {limit: {count: 0}},\n"
+		"  classes: {3: {lossless: on, watchdog: {detect: 20ms}}}}}\n";
+	struct sonic_config out = {0};
+	struct sonic_report r = {0};
+
+	(void)state;
+	assert_int_equal(sonic_export("f", policy, strlen(policy), &out, &r), 0);
+	assert_int_equal(r.n, 1);
+	assert_non_null(strstr(r.messages[0].text, "the times of single classes are not exported"));
+	sonic_report_fini(&r);
+	sonic_config_fini(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_value_that_sonic_has_no_number_for_is_refused),
+		cmocka_unit_test(times_of_one_class_are_named),
 		cmocka_unit_test(a_written_field_is_read_as_the_same),
 		cmocka_unit_test(a_cable_keeps_its_parts_of_a_metre),
 	};
