@@ -219,7 +219,7 @@ static FILE *config_open(const char *path)
 	return NULL;
 }
 
-int config_read_file(const char *path, char **text, size_t *len)
+int config_read_long_file(const char *path, size_t most, char **text, size_t *len)
 {
 	FILE *f = config_open(path);
 	int err = 0;
@@ -227,8 +227,8 @@ int config_read_file(const char *path, char **text, size_t *len)
 	if (f == NULL)
 		return -errno;
 	errno = 0;
-	*text = malloc(NODE_MAX_BYTES + 2);
-	*len = *text == NULL ? 0 : fread(*text, 1, NODE_MAX_BYTES + 1, f);
+	*text = malloc(most + 2);
+	*len = *text == NULL ? 0 : fread(*text, 1, most + 1, f);
 	if (*text == NULL)
 		err = -ENOMEM;
 	else if (ferror(f))
@@ -239,6 +239,11 @@ int config_read_file(const char *path, char **text, size_t *len)
 	if (err != 0)
 		free(*text);
 	return err;
+}
+
+int config_read_file(const char *path, char **text, size_t *len)
+{
+	return config_read_long_file(path, NODE_MAX_BYTES, text, len);
 }
 
 const char *config_read_reason(int err)

@@ -523,6 +523,8 @@ uint16_t cfg_fdb_vid(const struct config *c, const struct cfg_fdb *f);
 // may have, so that the parser sees that it is too large. 0 or -errno; -ENXIO: it is no regular
 // file.
 must_check int config_read_file(const char *path, char **text, size_t *len);
+// The same with the limit of the caller.
+must_check int config_read_long_file(const char *path, size_t most, char **text, size_t *len);
 const char *config_read_reason(int err); // of -errno, for people
 // The same, and the reason in *d: 0 or -EINVAL.
 must_check int config_read(const char *path, char **text, size_t *len, struct diags *d);

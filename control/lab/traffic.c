@@ -187,7 +187,7 @@ int lane_open(struct lane *l, const struct nic_flow *stream)
 	nf.op = l->op;
 	nf.cls = l->pub.cls;
 	nf.has_dscp = true;
-	nf.dscp = flow_dscp(f);
+	nf.dscp = flow_class_dscp(f, l->pub.cls);
 	nf.ecn = (uint8_t)flow_ecn(f);
 	nf.mtu = f->payload;
 	nf.rate_bps = f->rate.n > 0 ? (uint64_t)f->rate.n : 0;
@@ -330,11 +330,11 @@ static void rest(struct lane *l)
 {
 	struct source *s = l->pair->source;
 	struct traffic *t = s->run->t;
-	bool poisson = l->run->f->pattern.n == PATTERN_POISSON;
+	bool single = flow_is_single(l->run->f);
 
 	l->state = LANE_IDLE;
 	TAILQ_INSERT_TAIL(&s->idle, l, age);
-	if (poisson)
+	if (single)
 		TAILQ_INSERT_HEAD(&l->pair->idle, l, spare);
 	// On the wire a connection takes its time to go; there they stay.
 	if (++s->n_idle <= (uint64_t)s->run->f->idle.n || t->sc->connect_by_cm)
@@ -343,7 +343,7 @@ static void rest(struct lane *l)
 	l = TAILQ_FIRST(&s->idle);
 	TAILQ_REMOVE(&s->idle, l, age);
 	s->n_idle--;
-	if (poisson)
+	if (single)
 		TAILQ_REMOVE(&l->pair->idle, l, spare);
 	l->state = LANE_DYING;
 	if (TAILQ_EMPTY(&t->dying))
@@ -466,8 +466,9 @@ static void look_for_end(struct run *r)
 	const struct lab_flow *f = r->f;
 	struct traffic *t = r->t;
 	bool rounds = f->pattern.n == PATTERN_INCAST || f->pattern.n == PATTERN_ALL_TO_ALL;
-	bool begun = f->count.n >= 0 && (rounds ? r->n_rounds == (uint64_t)f->count.n
-						: r->n_begun == r->n_due);
+	bool counted = f->count.n >= 0 || f->pattern.n == PATTERN_TRACE;
+	bool begun = counted && (rounds ? r->n_rounds == (uint64_t)f->count.n
+					: r->n_begun == r->n_due);
 
 	if (r->is_done || r->n_open != 0 || r->left != 0 || flow_endless(f) ||
 	    (!begun && traffic_now(t) < flow_stop_ns(f)))
@@ -559,7 +560,7 @@ void traffic_destroy(struct traffic *t)
 	for (uint32_t i = 0; t->runs != NULL && i < t->sc->n_flows; i++) {
 		struct run *r = &t->runs[i];
 
-		for (uint32_t s = 0; r->sources != NULL && s < r->f->n_src; s++) {
+		for (uint32_t s = 0; s < r->n_sources; s++) {
 			struct pair **pairs = r->sources[s].pairs;
 
 			for (uint32_t d = 0; pairs != NULL && d < r->f->n_dst; d++) {

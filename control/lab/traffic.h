@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The traffic of the hosts: the `flows:` of a scenario, from one endless stream to Poisson
-// arrivals out of a size distribution, incast, all-to-all, request and response, and a storage
-// service's transfers. It decides when which host posts which message on which connection, makes
-// the connections, and keeps a record of every finished message. Single thread; randomness from
-// the scenario's seed and the flow's index.
+// arrivals out of a size distribution, incast, all-to-all, request and response, a storage
+// service's transfers, and the flows of a trace. It decides when which host posts which message on
+// which connection, makes the connections, and keeps a record of every finished message. Single
+// thread; randomness from the scenario's seed and the flow's index.
 #pragma once
 
 #include "control/config/schema.h"
 #include "control/lab/cdf.h"
 #include "control/lab/fabric.h"
+#include "control/lab/trace.h"
 #include "control/lab/workload.h"
 #include "dataplane/rng.h"
 
@@ -19,6 +20,7 @@ enum lab_pattern {
 	PATTERN_POISSON,
 	PATTERN_REQUEST, // request and response
 	PATTERN_STORAGE,
+	PATTERN_TRACE, // at the times and between the hosts of a file
 	N_PATTERNS,
 };
 
@@ -31,7 +33,7 @@ struct lab_storage_keys {
 
 enum { TCP_ACK_EVERY = 2 }; // RFC 5681, 4.2
 
-enum size_kind { SIZE_UNLIMITED, SIZE_FIXED, SIZE_CDF };
+enum size_kind { SIZE_UNLIMITED, SIZE_FIXED, SIZE_CDF, SIZE_TRACE };
 
 struct lab_reuse_keys {
 	struct cfg_map map;
@@ -47,7 +49,7 @@ struct lab_flow {
 	struct cfg_map map;
 	struct cfg_val name, pattern, pairs, cls, dscp, ecn, op, size, count, depth, qps, rate,
 		interval, start, stop, jitter, mtu, cc, load, idle, fan, request, think,
-		first_psn, ack_every, inof;
+		first_psn, ack_every, inof, trace;
 	struct cfg_words from, to;
 	struct lab_storage_keys storage;
 	struct lab_reuse_keys reuse;
@@ -61,6 +63,8 @@ struct lab_flow {
 	uint32_t n_bytes; // SIZE_FIXED
 	struct cdf sizes; // SIZE_CDF
 	const char *sizes_file; // of those, or NULL
+	struct trace played; // SIZE_TRACE; its hosts are indexes of src
+	uint8_t classes; // bitmap: those of its frames
 	struct storage_params store;
 	struct tcp_params tcp_params; // of flow_is_tcp
 	uint16_t payload; // of a packet; 0: as much as fits, set by traffic_check
@@ -77,9 +81,21 @@ static inline bool flow_standing(const struct lab_flow *f)
 	return f->pattern.n <= PATTERN_ALL_TO_ALL;
 }
 
+// Of its frames of a class; all patterns but a trace have one class.
+static inline uint8_t flow_class_dscp(const struct lab_flow *f, uint8_t cls)
+{
+	return (uint8_t)(f->dscp.n < 0 ? 8 * cls : f->dscp.n);
+}
+
 static inline uint8_t flow_dscp(const struct lab_flow *f)
 {
-	return (uint8_t)(f->dscp.n < 0 ? 8 * f->cls.n : f->dscp.n);
+	return flow_class_dscp(f, (uint8_t)f->cls.n);
+}
+
+// Each operation is one message, on a connection of its own.
+static inline bool flow_is_single(const struct lab_flow *f)
+{
+	return f->pattern.n == PATTERN_POISSON || f->pattern.n == PATTERN_TRACE;
 }
 
 static inline bool flow_is_tcp(const struct lab_flow *f)
@@ -89,7 +105,8 @@ static inline bool flow_is_tcp(const struct lab_flow *f)
 
 static inline bool flow_endless(const struct lab_flow *f) // it has no last message
 {
-	return f->size_kind == SIZE_UNLIMITED || (f->count.n < 0 && f->stop.n < 0);
+	return f->size_kind == SIZE_UNLIMITED ||
+	       (f->count.n < 0 && f->stop.n < 0 && f->size_kind != SIZE_TRACE);
 }
 
 static inline enum nic_ecn flow_ecn(const struct lab_flow *f)

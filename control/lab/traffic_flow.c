@@ -30,7 +30,7 @@ enum {
 };
 
 static const char *const pattern_words[] = {"each",    "incast",  "all-to-all", "poisson",
-					    "request", "storage", NULL};
+					    "request", "storage", "trace",     NULL};
 static_assert(N(pattern_words) == N_PATTERNS + 1, "a word for each pattern");
 
 static const struct cfg_row storage_rows[] = {
@@ -88,7 +88,8 @@ static const struct cfg_row flow_rows[] = {
 	 .help = "how expectations and the report call it"},
 	{FIELD(CFG_WORD, lab_flow, pattern), .words = pattern_words,
 	 .help = "the hosts that post, and their times"},
-	{FIELD(CFG_WORDS, lab_flow, from), .max = TEXT_LEN, .required = true,
+	{FIELD(CFG_WORDS, lab_flow, from), .max = TEXT_LEN,
+	 .dflt_text = "required; of a trace all hosts",
 	 .help = "hosts that send or request: names, ranges `h[1-8]`, `h*`"},
 	{FIELD(CFG_WORDS, lab_flow, to), .max = TEXT_LEN, .dflt_text = "as from",
 	 .help = "hosts that receive or answer; no host sends to itself"},
@@ -111,6 +112,8 @@ static const struct cfg_row flow_rows[] = {
 	{FIELD(CFG_LINE, lab_flow, size), .max = TEXT_LEN, .dflt_text = "unlimited",
 	 .help = "`unlimited`, bytes of a message (an answer, a storage payload), or a "
 		 "distribution: a name in sizes/, or a file"},
+	{FIELD(CFG_LINE, lab_flow, trace), .max = TEXT_LEN, .dflt_text = "none",
+	 .help = "a file of flows with their start, hosts and bytes, as of HPCC or htsim, or CSV"},
 	{NUMBER(COUNT, lab_flow, count), .min = 1, .max = MAX_COUNT, .dflt = CFG_WORD_VALUE,
 	 .word = "endless", .help = "messages of a connection, rounds, or operations of a host"},
 	{NUMBER(COUNT, lab_flow, depth), .min = 1, .max = 128, .dflt = 1,
@@ -205,7 +208,8 @@ enum {
 #define ROUNDS (BIT(PATTERN_INCAST) | BIT(PATTERN_ALL_TO_ALL))
 #define SERVICE (BIT(PATTERN_REQUEST) | BIT(PATTERN_STORAGE))
 #define POOLED (BIT(PATTERN_POISSON) | SERVICE)
-#define ANY (STANDING | POOLED)
+#define SIZED (STANDING | POOLED)
+#define ANY (SIZED | BIT(PATTERN_TRACE))
 
 // Keys that some patterns do not know, and who does.
 static const struct {
@@ -215,12 +219,15 @@ static const struct {
 } limited[] = {
 #define KEY(f) offsetof(struct lab_flow, f)
 	{KEY(pairs), BIT(PATTERN_EACH), "is for each"},
+	{KEY(size), SIZED, "is in the file"},
+	{KEY(count), SIZED, "is in the file"},
+	{KEY(jitter), SIZED, "is in the file"},
 	{KEY(op), ANY & ~BIT(PATTERN_STORAGE), "is chosen by size"},
 	{KEY(depth), BIT(PATTERN_EACH) | SERVICE, "is for each, request and storage"},
 	{KEY(qps), STANDING | SERVICE, "is as many as there are messages under way"},
 	{KEY(interval), STANDING, "is for each, incast and all-to-all"},
 	{KEY(load), POOLED, "is for poisson, request and storage"},
-	{KEY(idle), POOLED, "is for poisson, request and storage"},
+	{KEY(idle), POOLED | BIT(PATTERN_TRACE), "is for poisson, request, storage and trace"},
 	{KEY(fan), BIT(PATTERN_INCAST), "is for incast"},
 	{KEY(request), BIT(PATTERN_REQUEST), "is for request"},
 	{KEY(think), SERVICE, "is for request and storage"},
@@ -236,7 +243,10 @@ struct resolver {
 	uint32_t *found; // room for all hosts
 	uint32_t *qps; // by host: queue pairs that stand
 	uint8_t *pooled; // by host: more come and go
-	const struct lab_flow *by_dscp[NIC_DSCPS]; // the first that sends it
+	struct dscp_claim {
+		const struct lab_flow *flow; // the first that sends it
+		uint8_t cls;
+	} by_dscp[NIC_DSCPS];
 };
 
 static const char *path_of(const struct resolver *r, const char *key)
@@ -311,7 +321,14 @@ static void resolve_hosts(struct resolver *r)
 {
 	struct lab_flow *f = r->f;
 
-	f->src = find_hosts(r, &f->from, &f->n_src);
+	if (f->trace.given && !f->from.map.given) {
+		f->n_src = r->sc->n_hosts;
+		f->src = arena_alloc(r->sc->arena, (f->n_src + 1) * sizeof(*f->src));
+		for (uint32_t i = 0; i < f->n_src; i++)
+			f->src[i] = i;
+	} else {
+		f->src = find_hosts(r, &f->from, &f->n_src);
+	}
 	if (!f->to.map.given) {
 		f->dst = f->src;
 		f->n_dst = f->n_src;
@@ -334,11 +351,19 @@ static void resolve_hosts(struct resolver *r)
 
 // ---- sizes
 
-// A bare name is looked for in sizes/ beside the scenario, then among those that come with the lab.
-static void load_sizes(struct resolver *r, const char *text)
+// The path of a file that the scenario names: seen from the folder of the scenario.
+static const char *beside(const struct resolver *r, const char *text)
 {
 	const char *slash = strrchr(r->sc->file, '/');
 	int folder = slash != NULL ? (int)(slash - r->sc->file) + 1 : 0;
+
+	return *text == '/' ? text
+			    : arena_printf(r->sc->arena, "%.*s%s", folder, r->sc->file, text);
+}
+
+// A bare name is looked for in sizes/ beside the scenario, then among those that come with the lab.
+static void load_sizes(struct resolver *r, const char *text)
+{
 	size_t len = strlen(text);
 	bool is_file =
 		strchr(text, '/') != NULL || (len > 4 && strcmp(text + len - 4, ".cdf") == 0);
@@ -346,11 +371,7 @@ static void load_sizes(struct resolver *r, const char *text)
 	const char *path;
 	int err;
 
-	if (*text == '/')
-		path = text;
-	else
-		path = arena_printf(a, "%.*s%s%s%s", folder, r->sc->file, is_file ? "" : "sizes/",
-				    text, is_file ? "" : ".cdf");
+	path = beside(r, is_file ? text : arena_printf(a, "sizes/%s.cdf", text));
 	err = cdf_load(path, a, &r->f->sizes, r->s);
 	r->f->sizes_file = path;
 	if (err == -ENOENT && !is_file) {
@@ -373,7 +394,7 @@ static void resolve_size(struct resolver *r)
 	const char *text = f->size.text, *why;
 	int64_t n;
 
-	if (f->size.bad)
+	if (f->size.bad || f->pattern.n == PATTERN_TRACE)
 		return;
 	if (text == NULL || strcmp(text, "unlimited") == 0) {
 		if (!flow_standing(f))
@@ -394,6 +415,48 @@ static void resolve_size(struct resolver *r)
 	}
 	f->size_kind = SIZE_CDF;
 	load_sizes(r, text);
+}
+
+// ---- traces
+
+static void warn_of_late_flows(struct resolver *r)
+{
+	const struct lab_flow *f = r->f;
+	uint64_t start_ns = (uint64_t)f->start.n, end_ns = r->sc->duration_ns;
+	uint32_t n = f->played.n;
+
+	while (n > 0 && start_ns + f->played.flows[n - 1].start_ns >= end_ns)
+		n--;
+	if (end_ns != 0 && n < f->played.n)
+		WARN(r->s, &f->trace, "the run ends at %s, before %u of %u flows begin",
+		     UNIT_TEXT(UNIT_TIME, (int64_t)end_ns), f->played.n - n, f->played.n);
+}
+
+static void resolve_trace(struct resolver *r)
+{
+	struct lab_flow *f = r->f;
+	const char **names = arena_alloc(r->sc->arena, (f->n_src + 1) * sizeof(*names));
+	const struct trace_hosts hosts = {names, f->n_src};
+	const char *path;
+	int err;
+
+	f->size_kind = SIZE_TRACE;
+	if (f->trace.text == NULL || f->n_src == 0)
+		return;
+	for (uint32_t i = 0; i < f->n_src; i++)
+		names[i] = r->sc->hosts[f->src[i]].name;
+	path = beside(r, f->trace.text);
+	err = trace_load(path, &hosts, r->sc->arena, &f->played, r->s);
+	if (err != 0 && err != -EINVAL)
+		REFUSE(r->s, &f->trace, "%s: cannot read: %s", schema_shown(r->sc->arena, path),
+		       config_read_reason(err));
+	if (err != 0)
+		return;
+	// A class that the scenario gives is that of all flows.
+	f->played.has_class = f->played.has_class && !f->cls.given;
+	for (uint32_t i = 0; i < f->played.n && f->played.has_class; i++)
+		f->classes |= (uint8_t)(1u << f->played.flows[i].cls);
+	warn_of_late_flows(r);
 }
 
 // ---- rules
@@ -456,11 +519,14 @@ static void check_rules(struct resolver *r)
 	const char *pattern = pattern_words[f->pattern.n];
 	bool endless = f->size_kind == SIZE_UNLIMITED && !f->size.bad && flow_standing(f);
 	bool service = (BIT(f->pattern.n) & SERVICE) != 0, cm = r->sc->connect_by_cm;
+	bool trace = f->pattern.n == PATTERN_TRACE;
 	const char *late = arena_printf(r->sc->arena, "the run ends at %s, before this flow begins",
 					UNIT_TEXT(UNIT_TIME, (int64_t)r->sc->duration_ns));
 	const char *by_cm = arena_printf(
 		r->sc->arena, "%s needs connections out of band: leave out `connect: cm`", pattern);
 	const struct rule rules[] = {
+		{!trace && !f->from.map.given && !diag_has_error(r->s, path_of(r, "from")),
+		 f->map.at, "from", "is required"},
 		{f->storage.map.given && f->pattern.n != PATTERN_STORAGE, f->storage.map.at,
 		 "storage", "is for storage: leave it out of pattern "},
 		{endless && f->count.given, f->count.at, "count", of_endless},
@@ -476,6 +542,14 @@ static void check_rules(struct resolver *r)
 		 "is of a closed loop: leave out `load` or `depth`"},
 		{f->pattern.n == PATTERN_POISSON && f->load.n < 0 && !f->load.bad,
 		 place(f, &f->load), "load", "pattern poisson needs a load such as 30%"},
+		{trace && !f->trace.given, f->pattern.at, "trace",
+		 "pattern trace needs a file"},
+		{!trace && f->trace.given, f->trace.at, "trace",
+		 "has its own pattern: leave it out of pattern "},
+		{trace && f->to.map.given, f->to.map.at, "to",
+		 "is in the file: leave it out of pattern "},
+		{f->played.has_class && f->dscp.n >= 0, f->dscp.at, "dscp",
+		 "is of one class, and the file has its own classes: give a `class`, too"},
 		{f->pattern.n == PATTERN_REQUEST && f->op.n == REQ_READ, f->op.at, "op",
 		 "an answer is a send or a write"},
 		{cm && service, place(f, &f->pattern), "pattern", by_cm},
@@ -615,19 +689,21 @@ static void check_names(struct resolver *r)
 }
 
 // All NICs take a DSCP for the same class.
-static void claim_dscp(struct resolver *r)
+static void claim_dscp(struct resolver *r, uint8_t cls)
 {
-	const struct lab_flow *f = r->f, **first = &r->by_dscp[flow_dscp(f)];
+	const struct lab_flow *f = r->f;
+	uint8_t dscp = flow_class_dscp(f, cls);
+	struct dscp_claim *first = &r->by_dscp[dscp];
 
-	if (*first != NULL && (*first)->cls.n != f->cls.n)
+	if (first->flow != NULL && first->cls != cls)
 		diag_add(r->s, DIAG_ERROR, place(f, f->dscp.given ? &f->dscp : &f->cls),
 			 path_of(r, "dscp"),
-			 "DSCP %u is class %u in flow %s: give this flow another", flow_dscp(f),
-			 (unsigned)(*first)->cls.n, (*first)->label);
-	if (*first == NULL)
-		*first = f;
+			 "DSCP %u is class %u in flow %s: give this flow another", dscp, first->cls,
+			 first->flow->label);
+	if (first->flow == NULL)
+		*first = (struct dscp_claim){f, cls};
 	for (uint32_t i = 0; i < r->sc->n_hosts; i++)
-		r->sc->hosts[i].nic.class_of_dscp[flow_dscp(f)] = (uint8_t)f->cls.n;
+		r->sc->hosts[i].nic.class_of_dscp[dscp] = cls;
 }
 
 static void resolve_one(struct resolver *r, uint32_t n)
@@ -647,10 +723,18 @@ static void resolve_one(struct resolver *r, uint32_t n)
 		.credits = (uint32_t)f->storage.credits.n,
 		.reads_ppm = (uint32_t)f->storage.reads.n,
 	};
+	if (f->trace.given && !f->pattern.given)
+		f->pattern.n = PATTERN_TRACE;
 	resolve_tcp(r);
-	claim_dscp(r);
 	resolve_hosts(r);
 	resolve_size(r);
+	if (f->pattern.n == PATTERN_TRACE)
+		resolve_trace(r);
+	if (!f->played.has_class)
+		f->classes = (uint8_t)(1u << f->cls.n);
+	for (uint8_t cls = 0; cls < NIC_CLASSES; cls++)
+		if (f->classes >> cls & 1)
+			claim_dscp(r, cls);
 	check_rules(r);
 	check_connections(r);
 	check_inof(r);
@@ -731,9 +815,10 @@ static void check_packets(const struct fabric *fabric, struct lab_flow *f,
 }
 
 // A policy may map a flow's DSCP to another class, which is seldom meant.
-static void check_class(const struct fabric *fabric, const struct lab_flow *f, struct diag_sink *s)
+static void check_class(const struct fabric *fabric, const struct lab_flow *f, uint8_t expected,
+			struct diag_sink *s)
 {
-	uint8_t dscp = flow_dscp(f);
+	uint8_t dscp = flow_class_dscp(f, expected);
 
 	for (uint32_t i = 0; i < fabric->sc->n_switches; i++) {
 		const struct policy *p = fabric->switches[i].policy;
@@ -743,13 +828,13 @@ static void check_class(const struct fabric *fabric, const struct lab_flow *f, s
 			uint8_t cls = map->trust == TRUST_DSCP ? map->dscp_to_class[dscp]
 							       : map->default_class;
 
-			if (cls == f->cls.n)
+			if (cls == expected)
 				continue;
 			diag_add(s, DIAG_WARNING, f->cls.given ? f->cls.at : f->map.at,
 				 arena_printf(fabric->sc->arena, "%s.class", f->map.path),
 				 "its frames carry DSCP %u, which %s takes for class %u: give the "
 				 "flow a `dscp` of class %u",
-				 dscp, fabric->sc->switches[i].name, cls, (unsigned)f->cls.n);
+				 dscp, fabric->sc->switches[i].name, cls, expected);
 			return;
 		}
 	}
@@ -790,7 +875,9 @@ int traffic_check(struct traffic *t, const struct fabric *f, struct diag_sink *s
 		}
 	for (uint32_t i = 0; i < t->sc->n_flows; i++) {
 		check_packets(f, &t->sc->flows[i], &n, s);
-		check_class(f, &t->sc->flows[i], s);
+		for (uint8_t cls = 0; cls < NIC_CLASSES; cls++)
+			if (t->sc->flows[i].classes >> cls & 1)
+				check_class(f, &t->sc->flows[i], cls, s);
 		check_registry(f, &t->sc->flows[i], s);
 	}
 	return s->n_errors == before ? 0 : -EINVAL;

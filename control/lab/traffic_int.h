@@ -4,7 +4,7 @@
 //
 //   lab_flow --> run --+-- lanes that stand                       each, incast, all-to-all
 //                      +-- sources (a host of `from`)              poisson, request, storage
-//                            +-- pairs (a host of `to`) -- lanes
+//                            +-- pairs (a host of `to`) -- lanes     trace: of a class
 //
 //   With `reuse`, standing lanes are closed and opened on the same numbers.
 //
@@ -88,6 +88,7 @@ struct pair {
 struct source {
 	struct run *run;
 	uint32_t host, self; // self: its index in `to`, n_dst: not there
+	uint8_t cls;
 	struct rng rng;
 	struct arrivals arrivals;
 	uint64_t n_begun;
@@ -116,6 +117,8 @@ struct run {
 	bool is_done;
 	uint64_t last_done_ns; // UINT64_MAX: none was done
 	struct source *sources;
+	uint32_t n_sources;
+	uint32_t n_played; // trace: flows that were begun
 	// Of a flow with `inof`.
 	struct io *ios;
 	uint32_t n_ios;

@@ -262,12 +262,14 @@ static struct lane *pair_add(struct pair *p, enum lane_kind kind)
 	enum req_op op = kind == LANE_WRITE ? REQ_WRITE : kind == LANE_READ ? REQ_READ : REQ_SEND;
 	struct lane *l;
 
-	// The flow's operation carries the data of Poisson messages, and the answers to requests.
-	if (r->f->pattern.n == (from_client ? PATTERN_POISSON : PATTERN_REQUEST))
+	// The flow's operation carries the data of single messages, and the answers to requests.
+	if (from_client ? flow_is_single(r->f) : r->f->pattern.n == PATTERN_REQUEST)
 		op = (enum req_op)r->f->op.n;
 	l = lane_add(r, from_client ? client : p->dst, from_client ? p->dst : client, op);
-	if (l != NULL)
+	if (l != NULL) {
 		l->pair = p;
+		l->pub.cls = p->source->cls;
+	}
 	return l;
 }
 
@@ -338,7 +340,7 @@ static bool service_go(struct op *op);
 // Begins an operation. False: no queue pair is left.
 static bool go(struct op *op)
 {
-	return op->run->f->pattern.n == PATTERN_POISSON ? poisson_go(op) : service_go(op);
+	return flow_is_single(op->run->f) ? poisson_go(op) : service_go(op);
 }
 
 // ---- waiting for a queue pair
@@ -392,17 +394,13 @@ static void source_continue(struct op *op)
 		wait_for_qp(s, op, false);
 }
 
-static void begin(struct source *s)
+// An operation with the host d of `to`.
+static void begin_with(struct source *s, uint32_t d, uint32_t n_bytes)
 {
 	struct run *r = s->run;
-	uint32_t n = r->f->n_dst, d = workload_pick(&s->rng, n - (s->self < n));
-	struct pair *p;
-	struct op *op;
+	struct pair *p = pair_of(s, d);
+	struct op *op = op_begin(r, s->host, r->f->dst[d], n_bytes);
 
-	if (d >= s->self)
-		d++;
-	p = pair_of(s, d);
-	op = op_begin(r, s->host, r->f->dst[d], flow_draw_size(r->f, &s->rng));
 	if (p == NULL || op == NULL) {
 		traffic_give_up(r->t);
 		return;
@@ -414,13 +412,22 @@ static void begin(struct source *s)
 	source_continue(op);
 }
 
+static void begin(struct source *s)
+{
+	uint32_t n = s->run->f->n_dst, d = workload_pick(&s->rng, n - (s->self < n));
+
+	if (d >= s->self)
+		d++;
+	begin_with(s, d, flow_draw_size(s->run->f, &s->rng));
+}
+
 // Finishes an operation, and begins the next one of a closed loop.
 static void source_finish(struct op *op)
 {
 	struct source *s = op->pair->source;
 
 	op_finish(op);
-	if (s->run->f->load.n < 0 && may_begin(s))
+	if (s->run->f->load.n < 0 && s->run->f->pattern.n != PATTERN_TRACE && may_begin(s))
 		begin(s);
 }
 
@@ -480,17 +487,23 @@ static uint64_t mean_wire_q16(const struct lab_flow *f)
 					: wire_cost(&a, f->n_bytes) << 16;
 }
 
+static void source_init(struct source *s, struct run *r, uint32_t i, uint8_t cls)
+{
+	*s = (struct source){.run = r, .host = r->f->src[i], .cls = cls};
+	STAILQ_INIT(&s->waiting);
+	TAILQ_INIT(&s->idle);
+}
+
 static void start_source(struct run *r, uint32_t i, uint64_t mean_q16)
 {
 	struct source *s = &r->sources[i];
 	const struct lab_flow *f = r->f;
 	uint64_t start_ns = (uint64_t)f->start.n;
 
-	*s = (struct source){.run = r, .host = f->src[i], .rng = workload_rng(r->seed, i)};
+	source_init(s, r, i, (uint8_t)f->cls.n);
+	s->rng = workload_rng(r->seed, i);
 	while (s->self < f->n_dst && f->dst[s->self] != s->host)
 		s->self++;
-	STAILQ_INIT(&s->waiting);
-	TAILQ_INIT(&s->idle);
 	if (f->n_dst == (s->self < f->n_dst))
 		return; // the host itself is its only receiver
 	r->n_due += (uint64_t)f->count.n;
@@ -511,8 +524,43 @@ static int client_start(struct run *r)
 	r->sources = calloc(r->f->n_src, sizeof(*r->sources));
 	if (r->sources == NULL)
 		return -ENOMEM;
+	r->n_sources = r->f->n_src;
 	for (uint32_t i = 0; i < r->f->n_src; i++)
 		start_source(r, i, mean_q16);
+	return 0;
+}
+
+// ---- traces
+// A host has a source for each class, because connections of one class do not serve another.
+
+static void play(void *arg, uint64_t now_ns)
+{
+	struct run *r = arg;
+	const struct trace *t = &r->f->played;
+	uint64_t start_ns = (uint64_t)r->f->start.n;
+
+	for (; r->n_played < t->n && !over(r); r->n_played++) {
+		const struct trace_flow *f = &t->flows[r->n_played];
+		uint32_t cls = t->has_class ? f->cls : (uint32_t)r->f->cls.n;
+
+		if (start_ns + f->start_ns > now_ns) {
+			traffic_at(r->t, start_ns + f->start_ns, play, r);
+			return;
+		}
+		begin_with(&r->sources[f->src * NIC_CLASSES + cls], f->dst, f->n_bytes);
+	}
+}
+
+static int trace_start(struct run *r)
+{
+	r->sources = calloc((size_t)r->f->n_src * NIC_CLASSES, sizeof(*r->sources));
+	if (r->sources == NULL)
+		return -ENOMEM;
+	r->n_sources = r->f->n_src * NIC_CLASSES;
+	for (uint32_t i = 0; i < r->n_sources; i++)
+		source_init(&r->sources[i], r, i / NIC_CLASSES, (uint8_t)(i % NIC_CLASSES));
+	r->n_due = r->f->played.n;
+	traffic_at(r->t, (uint64_t)r->f->start.n, play, r);
 	return 0;
 }
 
@@ -681,4 +729,5 @@ const struct behaviour behaviours[N_PATTERNS] = {
 	[PATTERN_POISSON] = {client_start, poisson_done, NULL},
 	[PATTERN_REQUEST] = {client_start, service_done, service_served},
 	[PATTERN_STORAGE] = {client_start, service_done, service_served},
+	[PATTERN_TRACE] = {trace_start, poisson_done, NULL},
 };

@@ -16,6 +16,7 @@
 #include "tests/unit/lab/cdf_at.h"
 #include "control/lab/workload.h"
 #include "drivers/nic/requester.h"
+#include "tests/temporary.h"
 #include "world.h"
 
 static const char *root;
@@ -488,6 +489,83 @@ static void reads_and_writes_are_mixed_as_asked(void **state)
 	world_destroy(&w);
 }
 
+// ---- traces
+
+static void make_trace(struct world *w, const char *text, const char *keys)
+{
+	char path[PATH_MAX], flow[PATH_MAX + 256];
+
+	temporary_file(path, "trace", text);
+	snprintf(flow, sizeof(flow), "trace: %s, %s", path, keys);
+	make(w, 4, flow);
+}
+
+static void a_trace_posts_its_flows_at_their_times(void **state)
+{
+	static const char want[] = "h1 > h4 20000 B: posted 5000\n"
+				   "h1 > h4 30000 B: posted 5000\n"
+				   "h3 > h2 1000 B: posted 5500\n"
+				   "h1 > h4 4000 B: posted 105000\n";
+	static const char text[] = "4\n2 1 3 9 1000 2.0000005\n0 3 3 9 20000 2\n"
+				   "0 3 0 9 30000 2\n0 3 3 9 4000 2.0001\n";
+	char got[sizeof(want) + 64] = "";
+	struct world w;
+
+	(void)state;
+	make_trace(&w, text, "start: 5us, ecn: not-ect");
+	assert_false(flow_endless(&w.sc->flows[0]));
+	world_run(&w, 20000);
+	assert_int_equal(traffic_flow_done_ns(w.t, 0), UINT64_MAX);
+	world_run(&w, 200000);
+	assert_int_equal(traffic_n_done(w.t), 4);
+	assert_true(traffic_all_done(w.t));
+	for (uint64_t posted = 0; posted < 200000; posted += 500)
+		for (uint32_t bytes = 1000; bytes <= 30000; bytes += 1000)
+			for (uint64_t i = 0; i < 4; i++) {
+				const struct traffic_done *d = traffic_done(w.t, i);
+				size_t len = strlen(got);
+
+				if (d->posted_ns == posted && d->n_bytes == bytes)
+					snprintf(got + len, sizeof(got) - len,
+						 "h%u > h%u %u B: posted %" PRIu64 "\n",
+						 d->src + 1, d->dst + 1, d->n_bytes, d->posted_ns);
+			}
+	assert_string_equal(got, want);
+	// The idle connection of class 3 served again; class 0 has its own.
+	assert_int_equal(traffic_n_conns(w.t), 3);
+	assert_int_equal(nic_stats_now(w.f->hosts[0].nic)->cls[3].tx_bytes > 24000, 1);
+	assert_int_equal(nic_stats_now(w.f->hosts[0].nic)->cls[0].tx_bytes > 30000, 1);
+	world_destroy(&w);
+}
+
+static void a_class_of_the_scenario_is_that_of_the_whole_trace(void **state)
+{
+	struct world w;
+
+	(void)state;
+	make_trace(&w, "2\n0 1 4 9 1000 2\n0 1 3 9 1000 2\n", "class: 0, dscp: 9");
+	world_run(&w, 200000);
+	assert_int_equal(traffic_n_done(w.t), 2);
+	assert_int_equal(w.sc->flows[0].classes, 1);
+	assert_true(nic_stats_now(w.f->hosts[0].nic)->cls[0].tx_bytes > 2000);
+	world_destroy(&w);
+}
+
+static void a_trace_of_a_few_hosts_counts_these_only(void **state)
+{
+	struct world w;
+
+	(void)state;
+	make_trace(&w, "start,from,to,bytes\n0us,0,h4,1000\n7us,h4,0,1000\n",
+		   "from: [h3, h4], stop: 6us");
+	world_run(&w, 200000);
+	assert_true(traffic_all_done(w.t));
+	assert_int_equal(traffic_n_done(w.t), 1);
+	assert_int_equal(traffic_done(w.t, 0)->src, 2);
+	assert_int_equal(traffic_done(w.t, 0)->dst, 3);
+	world_destroy(&w);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -509,6 +587,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_large_transfer_has_one_chunk_under_way),
 		cmocka_unit_test(requests_wait_for_credits),
 		cmocka_unit_test(reads_and_writes_are_mixed_as_asked),
+		cmocka_unit_test(a_trace_posts_its_flows_at_their_times),
+		cmocka_unit_test(a_class_of_the_scenario_is_that_of_the_whole_trace),
+		cmocka_unit_test(a_trace_of_a_few_hosts_counts_these_only),
 	};
 
 	root = argc > 1 ? argv[1] : ".";

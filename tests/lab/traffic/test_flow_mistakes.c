@@ -149,7 +149,7 @@ static const struct {
 	 "6:63: flows[0].request: is for request: leave it out of pattern each\n"
 	 "6:73: flows[0].think: is for request and storage: leave it out of pattern "
 	 "each\n"
-	 "6:84: flows[0].idle: is for poisson, request and storage: leave it out of "
+	 "6:84: flows[0].idle: is for poisson, request, storage and trace: leave it out of "
 	 "pattern each\n"},
 	{"{from: h1, to: h2, start: 5us, stop: 5us}",
 	 "6:42: flows[0].stop: is not after start\n"},
@@ -213,6 +213,18 @@ static const struct {
 	 "6:59: flows[0].storage: expected a map of reads, small, large, chunk, "
 	 "credits, request, reply, found a single value\n"
 	 "6:59: flows[0].storage: is for storage: leave it out of pattern all-to-all\n"},
+	{"{trace: /nowhere/flows.txt, to: h2, size: 1KB, count: 3, jitter: 1us, load: 5%}",
+	 "6:13: flows[0].trace: /nowhere/flows.txt: cannot read: No such file or directory\n"
+	 "6:37: flows[0].to: is in the file: leave it out of pattern trace\n"
+	 "6:47: flows[0].size: is in the file: leave it out of pattern trace\n"
+	 "6:59: flows[0].count: is in the file: leave it out of pattern trace\n"
+	 "6:70: flows[0].jitter: is in the file: leave it out of pattern trace\n"
+	 "6:81: flows[0].load: is for poisson, request and storage: leave it out of pattern "
+	 "trace\n"},
+	{"{pattern: trace, from: \"h*\"}",
+	 "6:15: flows[0].trace: pattern trace needs a file\n"},
+	{"{pattern: incast, from: h1, to: h2, trace: /nowhere}",
+	 "6:48: flows[0].trace: has its own pattern: leave it out of pattern incast\n"},
 	{"{from: h1, to: h2, size: [1, 2]}",
 	 "6:30: flows[0].size: expected a single value, found a list\n"},
 };
