@@ -25,7 +25,7 @@ enum {
 	TOP_TAIL_LEN = 160,
 };
 
-// Counters of a port; a class has those up to TOP_LOSSLESS_DROPS.
+// Counters of a port; a class has those up to TOP_UNKNOWN.
 enum top_count {
 	TOP_TX_FRAMES,
 	TOP_TX_BYTES,
@@ -37,6 +37,7 @@ enum top_count {
 	TOP_DROPS,
 	TOP_LOSSLESS_DROPS, // frames that were wanted, of a lossless class
 	TOP_RX_FRAMES,
+	TOP_UNKNOWN, // frames dropped as lossless-unknown
 	TOP_RX_BYTES,
 	TOP_RX_MISSED,
 	TOP_HINT, // the first of TOP_HINTS counters, in the order of top_hints
@@ -161,6 +162,9 @@ struct top_row {
 	enum top_trouble trouble;
 	unsigned index; // in the policy file
 };
+
+// Most frames of the class go to addresses that the switch does not know, and die of it.
+bool top_unknown_class(const struct top_row *r, unsigned cls);
 
 struct top_rows {
 	unsigned n;

@@ -9,6 +9,7 @@
 
 #include "control/ctl/show.h"
 #include "control/daemon/json_in.h"
+#include "dataplane/drop.h"
 
 enum { LINE_OVERHEAD = 24 }; // preamble 8, gap 12, FCS 4: beside the bytes that are counted
 
@@ -117,6 +118,7 @@ static void take_group(const struct taken *t)
 
 	t->p->buffer_bytes += used + fact_count(t->row, F_PGS_headroom_bytes) +
 			      fact_count(t->row, F_PGS_skid_bytes);
+	t->c->count[TOP_RX_FRAMES] = fact_count(t->row, F_PGS_rx_packets);
 	if (used >= t->c->used_bytes) {
 		t->c->used_bytes = used;
 		t->c->xoff_at_bytes = fact_count(t->row, F_PGS_xoff_at_bytes);
@@ -139,6 +141,10 @@ static void take_drop(const struct taken *t)
 	COPY_TEXT(d->reason, t->row, F_DROPS_reason);
 	d->cls = (unsigned)(t->c - t->p->cls);
 	d->packets = n;
+	if (strcmp(d->reason, drop_info[DROP_LOSSLESS_UNKNOWN].name) == 0) {
+		t->p->count[TOP_UNKNOWN] += n;
+		t->c->count[TOP_UNKNOWN] += n;
+	}
 	for (unsigned k = TOP_DROPS;
 	     k <= (fact_yes(t->row, F_DROPS_lossless) ? TOP_LOSSLESS_DROPS : TOP_DROPS); k++) {
 		t->p->count[k] += n;
@@ -366,7 +372,7 @@ static void rates_of_port(const struct top_port *before, struct top_row *r, doub
 	for (unsigned c = 0; c < TOP_CLASSES; c++) {
 		double *per_s = r->cls_per_s[c];
 
-		for (unsigned k = 0; k <= TOP_LOSSLESS_DROPS; k++)
+		for (unsigned k = 0; k <= TOP_UNKNOWN; k++)
 			per_s[k] = top_per_s(before->cls[c].count[k], now->cls[c].count[k],
 					     seconds);
 		for (unsigned k = TOP_PAUSED_US; k <= TOP_PAUSING_US; k++)
@@ -377,6 +383,13 @@ static void rates_of_port(const struct top_port *before, struct top_row *r, doub
 		percent_of_line(now, r->per_s[TOP_RX_BYTES], r->per_s[TOP_RX_FRAMES]);
 	r->tx_percent =
 		percent_of_line(now, r->per_s[TOP_TX_BYTES], r->per_s[TOP_TX_FRAMES]);
+}
+
+bool top_unknown_class(const struct top_row *r, unsigned cls)
+{
+	const double *per_s = r->cls_per_s[cls];
+
+	return per_s[TOP_UNKNOWN] > 0 && 2 * per_s[TOP_UNKNOWN] >= per_s[TOP_RX_FRAMES];
 }
 
 static enum top_trouble trouble_of_class(const struct top_class *c)
@@ -419,6 +432,8 @@ static enum top_trouble trouble_of_port(const struct top_row *r)
 	for (unsigned c = 0; c < TOP_CLASSES; c++) {
 		enum top_trouble t = trouble_of_class(&p->cls[c]);
 
+		if (t < TROUBLE_LOSS && top_unknown_class(r, c))
+			t = TROUBLE_LOSS;
 		worst = t > worst ? t : worst;
 	}
 	return worst;
@@ -450,7 +465,9 @@ static double extent(const struct top_row *r)
 	case TROUBLE_DROPS: return weight(r, TOP_SORT_DROPS);
 	case TROUBLE_PAUSED:
 	case TROUBLE_PAUSING: return weight(r, TOP_SORT_PAUSE);
-	case TROUBLE_LOSS: return r->per_s[TOP_LOSSLESS_DROPS] + r->per_s[TOP_RX_MISSED];
+	case TROUBLE_LOSS:
+		return r->per_s[TOP_LOSSLESS_DROPS] + r->per_s[TOP_RX_MISSED] +
+		       r->per_s[TOP_UNKNOWN];
 	default: return 0;
 	}
 }

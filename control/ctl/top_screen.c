@@ -168,6 +168,9 @@ static void class_alarm(struct alarms *a, const struct top_row *r, unsigned cls)
 	else if (paused_percent >= PAUSED_PERCENT)
 		alarm_line(a, "PAUSED  %s class %u: its peer pauses it %.0f %% of the time", name,
 			   cls, paused_percent);
+	if (top_unknown_class(r, cls))
+		alarm_line(a, "UNKNOWN  %s class %u: %s frames/s dropped: weirctl show hints",
+			   name, cls, top_number(lasts, r->cls_per_s[cls][TOP_UNKNOWN]));
 }
 
 static unsigned draw_alarms(const struct top_page *p, unsigned y, unsigned max_lines)

@@ -20,7 +20,7 @@ enum { MAX_PORTS = 64 };
 // The counters of a port; class 3 is lossless and has its queue, group and watchdog.
 struct recorded_port {
 	uint64_t rx_bytes, tx_bytes, rx_pause, tx_pause, paused_us, marks, drops, lossless_drops;
-	uint64_t missed, roce_in_lossy, buffer_bytes, queue_bytes;
+	uint64_t missed, roce_in_lossy, buffer_bytes, queue_bytes, group_frames, unknown;
 	const char *status; // NULL: operational
 	bool down, no_device, xoff, paused;
 };
@@ -109,8 +109,9 @@ static inline void group_row(FILE *out, unsigned i, const struct recorded_port *
 {
 	fprintf(out,
 		"{\"port\": \"p%u\", \"pg\": 3, \"class\": 3, \"min_bytes\": 0, \"shared_bytes\": "
-		"%" PRIu64 ", \"headroom_bytes\": 0, \"skid_bytes\": 0, \"xoff_at_bytes\": 100000}",
-		i, p->buffer_bytes);
+		"%" PRIu64 ", \"headroom_bytes\": 0, \"skid_bytes\": 0, \"xoff_at_bytes\": 100000, "
+		"\"rx_packets\": %" PRIu64 "}",
+		i, p->buffer_bytes, p->group_frames);
 }
 
 static inline void watchdog_row(FILE *out, unsigned i, const struct recorded_port *p)
@@ -126,8 +127,10 @@ static inline void drop_row(FILE *out, unsigned i, const struct recorded_port *p
 	fprintf(out,
 		"{\"port\": \"p%u\", \"class\": 0, \"reason\": \"wred\", \"packets\": %" PRIu64
 		", \"lossless\": false}, {\"port\": \"p%u\", \"class\": 3, \"reason\": "
-		"\"headroom-overrun\", \"packets\": %" PRIu64 ", \"lossless\": true}",
-		i, p->drops, i, p->lossless_drops);
+		"\"headroom-overrun\", \"packets\": %" PRIu64 ", \"lossless\": true}, "
+		"{\"port\": \"p%u\", \"class\": 3, \"reason\": \"lossless-unknown\", "
+		"\"packets\": %" PRIu64 ", \"lossless\": false}",
+		i, p->drops, i, p->lossless_drops, i, p->unknown);
 }
 
 static inline void hint_row(FILE *out, unsigned i, const struct recorded_port *p)

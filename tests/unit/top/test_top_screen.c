@@ -216,7 +216,8 @@ static void alarms_are_said_in_words_and_as_alarms(void **state)
 		"PAUSED  p2 class 3: its peer pauses it 95 % of the time\n",
 		"PORT-DOWN  p3 class 3: until weirctl watchdog recover p3 3\n",
 		"STALLED  worker 0", "LOSS  12 lossless frames so far",
-		"LOSS  7 frames at full receive rings"};
+		"LOSS  7 frames at full receive rings",
+		"UNKNOWN  p6 class 3: 900 frames/s dropped: weirctl show hints\n"};
 	struct bench *b = *state;
 
 	draw(b, 24, 80, true);
@@ -229,6 +230,7 @@ static void alarms_are_said_in_words_and_as_alarms(void **state)
 	b->now.port[2].status = "port-down";
 	b->now.port[3].lossless_drops = 12;
 	b->now.port[4].missed = 7;
+	b->now.port[5] = (struct recorded_port){.unknown = 900, .group_frames = 910};
 	draw(b, 120, 120, true);
 	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
 		shows(b, want[i]);
@@ -239,7 +241,7 @@ static void alarms_are_said_in_words_and_as_alarms(void **state)
 	assert_int_equal(top_cell(b->c, line_of(b, "p4"), 5)->attr & ~TOP_REVERSE, TOP_ALARM);
 	shows(b, "p5   LOSS         0   0      0   0     0     0     0    7.0 ");
 	draw(b, 24, 80, true);
-	shows(b, "+7 alarms");
+	shows(b, "+8 alarms");
 }
 
 // ---- notes
