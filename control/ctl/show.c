@@ -922,8 +922,10 @@ bool show_tables(FILE *out, const char *what, struct json_object *data,
 	if (k->prepare != NULL)
 		k->prepare(data, k->list);
 	for (unsigned i = 0; i < k->n_parts; i++) {
+		if (wish->only != 0 && k->parts[i].list + 1 != wish->only)
+			continue;
 		rows = rows_of(data, k->parts[i].list);
-		if (i > 0)
+		if (i > 0 && wish->only == 0)
 			fputc('\n', out);
 		if (rows != NULL)
 			table_print(out, rows, &k->parts[i], wish);

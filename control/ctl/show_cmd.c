@@ -356,11 +356,11 @@ static int check_options(const struct ctl *c, const char *what)
 
 // A line for each order in force comes before every table.
 static int print_tables(const struct ctl *c, struct client *cl, const char *what, const char *port,
-			struct json_object *data)
+			unsigned only, struct json_object *data)
 {
 	struct show_wish wish = {.all = c->all || port != NULL, .explain = c->explain,
 				 .unpaired = c->unpaired, .elephants = c->elephants, .port = port,
-				 .count = c->count,
+				 .count = c->count, .only = only,
 				 .width = c->wide ? 0 : terminal_width(stdout)};
 	struct json_object *state =
 		client_exchange(cl, request_of("show", "what", fact_lists[FACTS_VERSION].what));
@@ -404,8 +404,8 @@ static int print_sonic(const struct ctl *c, struct client *cl, const struct soni
 	return CTL_DONE;
 }
 
-// sonic: the table in place of ours; NULL: ours.
-static int show_once(const struct ctl *c, const char *what, const char *port,
+// only: as in struct show_wish. sonic: the table in place of ours; NULL: ours.
+static int show_once(const struct ctl *c, const char *what, const char *port, unsigned only,
 		     const struct sonic_show *sonic)
 {
 	struct json_object *data;
@@ -426,7 +426,7 @@ static int show_once(const struct ctl *c, const char *what, const char *port,
 	else if (sonic != NULL)
 		status = print_sonic(c, &cl, sonic, port, data);
 	else
-		status = print_tables(c, &cl, what, port, data);
+		status = print_tables(c, &cl, what, port, only, data);
 	json_object_put(data);
 	client_close(&cl);
 	return status;
@@ -476,6 +476,7 @@ int cmd_show(const struct ctl *c, int argc, char **argv)
 	const struct sonic_show *sonic;
 	int at, status = CTL_DONE;
 	const char *what, *theirs;
+	unsigned only = 0;
 
 	if (argc == 0)
 		return misused("show what? One of: %s", show_kinds(kinds));
@@ -489,10 +490,13 @@ int cmd_show(const struct ctl *c, int argc, char **argv)
 		return misused("show %s takes one port at most", what);
 	if (check_options(c, what) != CTL_DONE)
 		return CTL_MISUSED;
+	// SONiC's words for one of several tables of a kind, such as those of watermarks.
+	if (sonic != NULL && at > 1)
+		only = sonic_list(sonic) + 1;
 	sonic = styled(c, what, sonic, &status);
 	if (status != CTL_DONE)
 		return status;
 	if (c->why)
 		what = fact_lists[FACTS_CAUSES].what;
-	return c->follow ? follow(c, argv[at]) : show_once(c, what, argv[at], sonic);
+	return c->follow ? follow(c, argv[at]) : show_once(c, what, argv[at], only, sonic);
 }

@@ -236,6 +236,11 @@ const char *sonic_kind(const struct sonic_show *s)
 	return fact_lists[s->list].what;
 }
 
+unsigned sonic_list(const struct sonic_show *s)
+{
+	return s->list;
+}
+
 const char *sonic_usage(unsigned i)
 {
 	return i < N_SHOWS ? shows[i].usage : NULL;

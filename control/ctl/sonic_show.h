@@ -22,6 +22,7 @@ const struct sonic_show *sonic_of_kind(const char *what);
 
 // Our kind of `show` with the rows of its table.
 const char *sonic_kind(const struct sonic_show *s);
+unsigned sonic_list(const struct sonic_show *s); // of facts: the rows of its table
 // The i-th of the other kinds that have values of its table; NULL behind the last.
 const char *sonic_needs(const struct sonic_show *s, unsigned i);
 

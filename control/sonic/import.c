@@ -143,10 +143,15 @@ static void check_value(struct import *im, const struct sonic_row *row,
 			const struct sonic_field_info *f)
 {
 	char text[TEXT_LEN];
-	const char *why = "";
+	const char *why = "", *near = NULL;
 	int64_t n;
 
-	if (f->rule == SONIC_REFUSED && strcmp(row->field, "NULL") != 0)
+	if (f->rule == SONIC_REFUSED && strcmp(f->field, "*") == 0)
+		near = sonic_near_field(row->table, row->field);
+	if (near != NULL)
+		refuse(im, (enum sonic_field)(f - sonic_fields), row->key, row->field,
+		       "is not known: did you mean %s?", near);
+	else if (f->rule == SONIC_REFUSED && strcmp(row->field, "NULL") != 0)
 		refuse(im, (enum sonic_field)(f - sonic_fields), row->key, row->field,
 		       "is refused: %s", f->help);
 	else if (f->rule == SONIC_REFUSED && is_whole_table(f))
@@ -268,8 +273,12 @@ static void check_rows(struct import *im)
 		}
 		check_port(im, row);
 		if (f == NULL && strcmp(row->field, "NULL") != 0) {
+			const char *near = sonic_near_field(row->table, row->field);
+
 			sonic_say(im->r, SONIC_WARNING, row->table, row->key, row->field,
-				  "is not known, and has no effect");
+				  "is not known, and has no effect%s%s%s",
+				  near != NULL ? ": did you mean " : "", near != NULL ? near : "",
+				  near != NULL ? "?" : "");
 			continue;
 		}
 		if (f == NULL)

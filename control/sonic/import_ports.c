@@ -113,6 +113,35 @@ static void refuse_item(struct import *im, const char *text, size_t len, size_t 
 		  is_device ? (int)rest : 4, is_device ? device : "eth1");
 }
 
+static bool is_chosen(const struct import *im, const char *name)
+{
+	for (unsigned i = 0; i < im->m.n_ports; i++)
+		if (strcmp(im->m.ports[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+// Else a new port of the configuration would have no effect without a word.
+static void note_left_out(struct import *im, const struct names *list)
+{
+	const char *first = NULL;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < list->n; i++) {
+		if (is_chosen(im, list->items[i]))
+			continue;
+		first = first == NULL ? list->items[i] : first;
+		n++;
+	}
+	if (n > 1)
+		sonic_say(im->r, SONIC_NOTE, NULL, NULL, NULL,
+			  "%s and %u more of the %u ports are not in --ports, and have no effect",
+			  first, n - 1, list->n);
+	else if (n > 0)
+		sonic_say(im->r, SONIC_NOTE, NULL, NULL, NULL,
+			  "port %s is not in --ports, and has no effect", first);
+}
+
 // Keeps the ports of --ports, in the order of the configuration, with their devices.
 static void choose_ports(struct import *im, const struct names *list)
 {
@@ -141,6 +170,7 @@ static void choose_ports(struct import *im, const struct names *list)
 		m->ports[m->n_ports].device = m->ports[i].device;
 		m->n_ports += m->ports[i].device != NULL;
 	}
+	note_left_out(im, list);
 	if (im->o->ports == NULL && m->n_ports > 0)
 		sonic_say(im->r, SONIC_NOTE, NULL, NULL, NULL,
 			  "each port has the interface of its own name, such as %s; give others "

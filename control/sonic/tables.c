@@ -40,6 +40,20 @@ const struct sonic_field_info *sonic_field(const char *table, const char *field)
 	return any;
 }
 
+static const char *field_at(const void *table, unsigned i)
+{
+	return strcmp(sonic_fields[i].table, table) == 0 ? sonic_fields[i].field : "";
+}
+
+const char *sonic_near_field(const char *table, const char *field)
+{
+	static const char no_slip[] = "dscp_to_fc_map"; // of SONiC, one letter from dscp_to_tc_map
+
+	return strcmp(field, no_slip) == 0
+		       ? NULL
+		       : schema_closest(field, N_SONIC_FIELDS, field_at, table);
+}
+
 bool sonic_knows_table(const char *table)
 {
 	for (unsigned i = 0; i < N_SONIC_FIELDS; i++)

@@ -55,6 +55,8 @@ extern const struct sonic_field_info sonic_fields[N_SONIC_FIELDS];
 
 // The row of a field, or NULL: the table, or the field of this table, is not known.
 const struct sonic_field_info *sonic_field(const char *table, const char *field);
+// The named field of the table that is meant by a misspelt one, or NULL.
+const char *sonic_near_field(const char *table, const char *field);
 bool sonic_knows_table(const char *table);
 
 // The value in the unit above. False with *why.

@@ -364,8 +364,8 @@ static void say_notes(struct bridge *b, const char *report)
 
 static void take(struct bridge *b, const struct configdb_text *text, uint64_t now_ns)
 {
+	say_notes(b, text_of(text));
 	if (b->applied == NULL || strcmp(b->applied, text->policy) != 0) {
-		say_notes(b, text_of(text));
 		apply(b, text->policy, now_ns);
 	} else {
 		trouble_is(&b->config, "", "CONFIG_DB says again what the switch runs");

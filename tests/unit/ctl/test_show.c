@@ -93,6 +93,24 @@ static void a_table_of_zeros_is_one_sentence(void **state)
 		want(rows[i].what, rows[i].answer, &plain, rows[i].text);
 }
 
+static void one_of_the_tables_of_watermarks_is_shown_alone(void **state)
+{
+	static const char marks[] =
+		"{\"queues\": [{\"port\": \"p1\", \"queue\": 3, \"max_bytes\": 5}],"
+		" \"pgs\": [{\"port\": \"p2\", \"pg\": 3, \"max_headroom_bytes\": 256}],"
+		" \"pools\": [{\"name\": \"ingress\", \"max_bytes\": 7}]}";
+	const struct show_wish groups = {.only = FACTS_PG_MARKS + 1};
+	char *out = shown("watermarks", marks, &groups);
+
+	(void)state;
+	assert_non_null(strstr(out, "p2 "));
+	assert_null(strstr(out, "p1 "));
+	assert_null(strstr(out, "ingress"));
+	assert_int_equal(strncmp(out, "PORT", 4), 0);
+	free(out);
+	want_part("watermarks", marks, &plain, "\ningress");
+}
+
 static void all_shows_the_rows_of_zeros(void **state)
 {
 	(void)state;
@@ -571,6 +589,7 @@ int main(void)
 		cmocka_unit_test(a_text_of_others_moves_no_terminal),
 		cmocka_unit_test(drops_say_which_are_an_alarm),
 		cmocka_unit_test(a_table_of_zeros_is_one_sentence),
+		cmocka_unit_test(one_of_the_tables_of_watermarks_is_shown_alone),
 		cmocka_unit_test(all_shows_the_rows_of_zeros),
 		cmocka_unit_test(a_lossless_group_without_use_is_counted),
 		cmocka_unit_test(rows_of_zeros_are_counted_and_the_others_shown),
