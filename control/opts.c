@@ -289,7 +289,7 @@ static const char functions[] =
 	"\t\t\twords+=(\"$one\")\n"
 	"\t\tfi\n"
 	"\tdone\n"
-	"\tif [[ $value == NAME || $value == DIR || $value == *'|'* ]]; then\n"
+	"\tif [[ $value == NAME || $value == FILE || $value == DIR || $value == *'|'* ]]; then\n"
 	"\t\tnext=$value all=$(_PROGRAM_choices \"$value\")\n"
 	"\telif [[ -n $value ]]; then\n"
 	"\t\t:\n"
@@ -339,7 +339,10 @@ void completion_script(const struct completion *c, FILE *out)
 	print_named("'\n_PROGRAM_options() {\n\tcase $1 in\n", o->program, out);
 	for (unsigned i = 0; c->command(i, &command); i++)
 		print_options_of(o, &command, out);
-	fprintf(out, "\t*) echo '%s' ;;\n\tesac\n}\n", c->options);
+	fprintf(out, "\t*) echo '%s", c->options != NULL ? c->options : "");
+	for (const struct opt *row = o->rows; c->options == NULL && row < o->rows + o->n; row++)
+		fprintf(out, "--%s ", row->name);
+	fputs("' ;;\n\tesac\n}\n", out);
 	print_named("_PROGRAM_value() {\n\tcase $1 in\n", o->program, out);
 	for (const struct opt *row = o->rows; row < o->rows + o->n; row++) {
 		if (row->value == NULL)
@@ -351,4 +354,21 @@ void completion_script(const struct completion *c, FILE *out)
 	fputs("\tesac\n}\n", out);
 	print_named(functions, o->program, out);
 	fprintf(out, "%s\n", o->program);
+}
+
+static bool no_command(unsigned i, struct completion_command *out)
+{
+	(void)i;
+	(void)out;
+	return false;
+}
+
+bool opts_completion(const struct opts *o, int argc, char **argv)
+{
+	const struct completion c = {o, "", NULL, no_command};
+
+	if (argc != 3 || strcmp(argv[1], "completion") != 0 || strcmp(argv[2], "bash") != 0)
+		return false;
+	completion_script(&c, stdout);
+	return true;
 }

@@ -74,10 +74,10 @@ void opt_term(const struct opt *row, const char *blank, char term[OPT_TERM_LEN])
 // The options of --help, explained from the column on.
 void opts_help(const struct opts *o, int column, FILE *out);
 
-// ---- a script that completes a program with commands in bash, from its rows
+// ---- a script that completes a program in bash, from its rows
 
 // `usage` is one line per form, and the grammar of completion: words stand for themselves, `a|b`
-// for one of several, WORDS for values (KIND, PORT, QUEUE, CLASS, FILE, and NAME and DIR of an
+// for one of several, WORDS for values (KIND, PORT, QUEUE, CLASS, FILE, and NAME, FILE, DIR of an
 // option are known by completion), [..] for what may be left out, `...` for what may be repeated.
 // Options may stand anywhere.
 struct completion_command {
@@ -88,8 +88,10 @@ struct completion_command {
 struct completion {
 	const struct opts *opts;
 	const char *kinds; // what KIND stands for
-	const char *options; // before a command
+	const char *options; // before a command; NULL: all
 	bool (*command)(unsigned i, struct completion_command *out); // false: there is none
 };
 
 void completion_script(const struct completion *c, FILE *out);
+// `PROGRAM completion bash` of a program without commands: prints the script. False: other words.
+bool opts_completion(const struct opts *o, int argc, char **argv);

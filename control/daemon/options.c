@@ -148,6 +148,8 @@ enum options_verdict options_parse(int argc, char **argv, struct options *out)
 {
 	enum opts_end end = OPTS_END;
 
+	if (opts_completion(&weir_opts, argc, argv))
+		return OPTIONS_DONE;
 	out->help = argc == 2 && strcmp(argv[1], "help") == 0;
 	if (!out->help) {
 		// Words that follow --selftest PORT are further ports.

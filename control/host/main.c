@@ -7,6 +7,7 @@
 #include <rte_mempool.h>
 
 #include "control/config/terminal.h"
+#include "control/host/args.h"
 #include "control/host/inof.h"
 #include "control/host/storm.h"
 #include "control/standard_fds.h"
@@ -167,6 +168,8 @@ int main(int argc, char **argv)
 	struct host_args args;
 
 	standard_fds_open();
+	if (opts_completion(&host_opts, argc, argv))
+		return 0;
 	if (!host_args_parse(argc, argv, &args))
 		return EXIT_MISUSED;
 	if (args.version) {

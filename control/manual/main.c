@@ -259,9 +259,16 @@ static void table_row(FILE *out, char *line)
 	roff_text(out, facts);
 }
 
-static void line_out(FILE *out, char *line, bool *in_table)
+static void line_out(FILE *out, char *line, bool *in_table, bool *in_code)
 {
-	if (line[0] == '|') {
+	if (strncmp(line, "```", 3) == 0) {
+		fputs(*in_code ? ".fi\n" : ".PP\n.nf\n", out);
+		*in_code = !*in_code;
+	} else if (*in_code) {
+		for (; *line != '\0'; line++)
+			put_char(out, *line);
+		fputc('\n', out);
+	} else if (line[0] == '|') {
 		if (!*in_table)
 			fputs(".SH KEYS\n", out);
 		*in_table = true;
@@ -279,7 +286,7 @@ static void line_out(FILE *out, char *line, bool *in_table)
 static void part_policy(FILE *out)
 {
 	FILE *in = opened(fopen("configuration.md", "re"), "configuration.md");
-	bool in_table = false;
+	bool in_table = false, in_code = false;
 	char *line = NULL;
 	size_t room = 0;
 
@@ -289,7 +296,7 @@ static void part_policy(FILE *out)
 			break;
 	while (getline(&line, &room, in) >= 0) {
 		line[strcspn(line, "\n")] = '\0';
-		line_out(out, line, &in_table);
+		line_out(out, line, &in_table, &in_code);
 	}
 	free(line);
 	fclose(in);
@@ -311,13 +318,27 @@ static const struct program {
 	{"weir-probe", probe_usage, probe_summary, probe_exit, &probe_opts},
 };
 
+// A form is filled, as it may be wider than a terminal. The next one begins a line.
+static void roff_forms(FILE *out, const char *forms)
+{
+	while (*forms != '\0') {
+		size_t len = strcspn(forms, "\n");
+
+		put_span(out, forms, len);
+		fputs("\n.br\n", out);
+		forms += len + (forms[len] != '\0');
+	}
+}
+
 static void usage(FILE *out, const struct program *p)
 {
+	fputs(".ad l\n", out);
 	if (p->usage != NULL)
-		roff_lines(out, p->usage);
+		roff_forms(out, p->usage);
 	else
 		for (size_t i = 0; i < lab_n_commands; i++)
-			roff_lines(out, lab_commands[i].usage);
+			roff_forms(out, lab_commands[i].usage);
+	fputs(".ad\n", out);
 }
 
 static void options(FILE *out, const struct program *p)
@@ -385,9 +406,9 @@ static void more_lines(FILE *out, page_fn *more)
 
 	more(mem);
 	fclose(mem);
-	fputs(".RS\n", out);
+	fputs(".in 0\n", out); // its lines are as wide as a terminal
 	roff_lines(out, text);
-	fputs(".RE\n", out);
+	fputs(".in\n", out);
 	free(text);
 }
 

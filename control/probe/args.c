@@ -276,7 +276,7 @@ static bool command_at(unsigned i, struct completion_command *out)
 
 void probe_args_completion(FILE *out)
 {
-	const struct completion c = {&probe_opts, "", "", command_at};
+	const struct completion c = {&probe_opts, "", NULL, command_at};
 
 	completion_script(&c, out);
 }

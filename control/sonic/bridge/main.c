@@ -14,6 +14,8 @@ int main(int argc, char **argv)
 
 	standard_fds_open();
 	signal(SIGPIPE, SIG_IGN); // hiredis writes to a connection that Redis may have closed
+	if (opts_completion(&bridge_opts, argc, argv))
+		return 0;
 	if (!bridge_args_parse(argc, argv, &args))
 		return EXIT_MISUSED;
 	if (args.version) {

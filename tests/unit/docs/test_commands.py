@@ -57,7 +57,9 @@ class Commands(unittest.TestCase):
                 self.assertIn(key, KEYS, page)
 
     def test_the_example_is_a_policy(self):
-        for page, text in PAGES.items():
+        pages = PAGES | {'configuration.md': (ROOT / 'docs/configuration.md').read_text()}
+        self.assertIn('```yaml', pages['configuration.md'])
+        for page, text in pages.items():
             for example in re.findall(r'(?s)```yaml\n(.*?)```', text):
                 with tempfile.NamedTemporaryFile('w', suffix='.yaml') as f:
                     f.write(example)

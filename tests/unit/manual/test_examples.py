@@ -8,6 +8,7 @@ import glob
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 
@@ -93,6 +94,26 @@ def check_commands():
         want(re.fullmatch(r"  [a-z]+ +[A-Z][^\[\]|]{9,}", line), line)
 
 
+def check_width(page):
+    """As a terminal of 80 columns shows it."""
+    if shutil.which("man") is None:
+        return
+    shown = subprocess.run(["man", "-l", page], capture_output=True, text=True, check=False,
+                           env=os.environ | {"MANWIDTH": str(COLUMNS), "LC_ALL": "C"})
+    for line in shown.stdout.splitlines():
+        want(len(line) <= COLUMNS, f"{len(line)} columns: {line}")
+
+
+def check_completion():
+    script = 'source <("$1" completion bash); f=_${2//-/_}; COMP_WORDS=("$2" --hel); ' \
+             'COMP_CWORD=1; $f; echo "${COMPREPLY[*]}"'
+    for program in PROGRAMS:
+        if program != "weir-inof":
+            done = subprocess.run(["bash", "-c", script, "bash", PROGRAMS[program], program],
+                                  capture_output=True, text=True, timeout=60, check=False)
+            want(done.stdout == "--help\n", f"{program}: {done.stdout!r} {done.stderr}")
+
+
 def passes(name, check, *args):
     try:
         check(*args)
@@ -109,6 +130,8 @@ def main():
     failed = 0
     for page in pages:
         failed += not passes(re.sub(r"\W", " ", os.path.basename(page)), check_page, page)
+        failed += not passes(f"width of {os.path.basename(page)}", check_width, page)
+    failed += not passes("bash completes the options of each program", check_completion)
     failed += not passes("help_fits_80_columns", check_help)
     failed += not passes("a command has one line of help", check_commands)
     return failed != 0
