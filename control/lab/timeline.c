@@ -7,9 +7,10 @@
 #include "control/observe/columns.h"
 #include "control/observe/frames.h"
 
-static const char *const host_facts[] = {"tx_bytes",		   "goodput_bytes",
-					 "rx_pause_duration_us",   "tx_pause_duration_us",
-					 "cnps_received",	   "ce_marked"};
+static const char *const host_facts[] = {"tx_bytes",		   "tx_packets",
+					 "goodput_bytes",	   "rx_pause_duration_us",
+					 "tx_pause_duration_us",   "cnps_received",
+					 "ce_marked"};
 enum { N_HOST_FACTS = sizeof(host_facts) / sizeof(host_facts[0]), MAX_CHANGES = 400000 };
 
 // Places: of the switches one after the other, then of the hosts, then of the flows.
@@ -68,8 +69,9 @@ static void look_at_host(struct timeline *t, uint32_t host)
 	struct host_row h = report_host(t->run, host);
 	const struct nic_stats *s = nic_stats_now(t->run->fabric->hosts[host].nic);
 	const uint64_t values[N_HOST_FACTS] = {
-		h.tx_bytes,		h.goodput_bytes,  h.rx_pause_duration_us,
-		h.tx_pause_duration_us, s->cnps_received, h.ce_marked};
+		h.tx_bytes,		h.tx_packets,		h.goodput_bytes,
+		h.rx_pause_duration_us, h.tx_pause_duration_us, s->cnps_received,
+		h.ce_marked};
 
 	t->base = t->first[t->run->sc->n_switches] + host * N_HOST_FACTS;
 	for (uint32_t k = 0; k < N_HOST_FACTS; k++)

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import test from 'node:test';
 import { decimate, nearest } from '../../web/src/decimate.js';
-import { cell, exact, ticks, time, value } from '../../web/src/format.js';
+import { cell, exact, ticks, time, value, words } from '../../web/src/format.js';
 import { layout } from '../../web/src/layout.js';
 import { Places } from '../../web/src/places.js';
 import { Broken, Timeline } from '../../web/src/timeline.js';
@@ -83,6 +83,14 @@ test('a rate is the growth of the interval by its length; a counter that begins 
   assert.ok(Number.isNaN(t.rate(0, 8e9)[0]));
   t.addFrame([5000, 0, 10]);
   assert.equal(t.growth(0).at(-1), 0);
+});
+
+test('a rate on the line has 24 bytes for each frame, and fills the speed', () => {
+  const columns = ['tx_bytes', 'tx_packets'].map((fact) => ['s1', 'ports', 'p1', null, fact]);
+  const t = Timeline.from({ columns, frames: [[0], [1000, 0, 77, 1, 2], [2000]] });
+  assert.deepEqual([...t.lineRate('s1', 'ports', 'p1', 'tx')].slice(1), [1e9, 0]);
+  assert.equal(t.lineRateAt(0, 1, 1), 1e9);
+  assert.deepEqual([...t.lineRate('s1', 'ports', 'p2', 'tx')].slice(1), [0, 0]);
 });
 
 test('a mean rate covers steps: it counts each byte once, and is level where the steps are', () => {
@@ -201,7 +209,10 @@ test('numbers have the units of the programs', () => {
     [exact(308224, 'bytes'), '308,224 B'],
     [exact(0.5, 'share'), '50 %'],
     [time(125e9), '2:05 min'],
-    [cell('qp', 11460614)[0], '11460614'],
+    [cell('sender_qp', 11460614)[0], '0xaee006'],
+    [cell('seq', 11460614)[0], '11460614'],
+    [words('rate_bps'), 'rate'],
+    [words('flow_bps'), 'flow rate'],
     [cell('up', true)[0], 'yes'],
   ])
     assert.equal(got, text);

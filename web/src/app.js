@@ -42,6 +42,7 @@ const WINDOWS = [
   [300e9, '5 min'],
   [Infinity, '10 min'],
 ];
+const OTHER_ROUTES = { buffer: 'pools' }; // by the word of the tab
 const ADDRESS_MS = 250;
 const kindOf = (model) => model.kind ?? (model.sweep ? 'sweep' : model.live ? 'live' : 'lab');
 
@@ -184,8 +185,9 @@ export class App {
     document.body.classList.remove('plain');
     this.goTo(new URLSearchParams(query ?? '').get('at'));
     const none = [null, '', () => this.noView(parts[0])];
-    const found = parts[0]
-      ? (this.views.find(([route]) => route === parts[0]) ?? none)
+    const name = OTHER_ROUTES[parts[0]] ?? parts[0];
+    const found = name
+      ? (this.views.find(([route]) => route === name) ?? none)
       : this.views[0];
     for (const a of this.nav.children) {
       if (a.dataset.view === found[0]) {

@@ -14,12 +14,12 @@ const LABEL_H = 11, // of a name of a port
   ARROW = 11;
 
 /** The columns that say what a port does, found once for each shape of the timeline. */
-class PortColumns {
+export class PortColumns {
   constructor(model, sw, port) {
     const t = model.timeline;
     const find = (l, i, fact) => t.find(sw, l, port, i, fact);
-    this.tx = find('ports', null, 'tx_bytes');
-    this.rx = find('ports', null, 'rx_bytes');
+    this.tx = [find('ports', null, 'tx_bytes'), find('ports', null, 'tx_packets')];
+    this.rx = [find('ports', null, 'rx_bytes'), find('ports', null, 'rx_packets')];
     this.pfc = CLASSES.map((c) => ({
       cls: c,
       rx: find('pfc', c, 'rx_pause_duration_us'),
@@ -31,10 +31,10 @@ class PortColumns {
   }
 }
 
-/** The state of one direction of a link: who sends, how fast, and for which share of the interval
- *  it was paused, by class. */
+/** The state of one direction of a link: who sends, how fast on the line, and for which share of
+ *  the interval it was paused, by class. */
 export function direction(t, columns, k, fromPort) {
-  const rate = t.rateAt(fromPort ? columns.tx : columns.rx, k) * 8e9;
+  const rate = t.lineRateAt(...(fromPort ? columns.tx : columns.rx), k);
   const span = k > 0 ? (t.times[k] - t.times[k - 1]) / 1000 : 0;
   const paused = [];
   for (const p of columns.pfc) {

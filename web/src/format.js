@@ -147,6 +147,7 @@ export const words = (key) =>
   key
     .replace(/^([rt]x)_bytes$/, '$1 bytes')
     .replace(/^speed_bps$/, 'speed')
+    .replace(/^rate_bps$/, 'rate')
     .replace(/_bps$/, ' rate')
     .replace(/_pps$/, ' frames/s')
     .replace(/_(bytes|ns|us|percent)$/, '')
@@ -159,7 +160,8 @@ export function cell(key, v) {
   if (v === true) return ['yes', false];
   if (v === false) return ['no', false];
   if (typeof v === 'number') {
-    const plain = /(^|_)(qp|sport|dport|seq|class|queue|pg|vlan|worker|psn|port)$/.test(key);
+    if (/(^|_)qp$/.test(key)) return [`0x${v.toString(16)}`, true]; // as weirctl writes it
+    const plain = /(^|_)(sport|dport|seq|class|queue|pg|vlan|worker|psn|port)$/.test(key);
     return [plain ? String(v) : value(v, unitOf(key), 4), true];
   }
   if (Array.isArray(v))

@@ -6,6 +6,7 @@ export class Broken extends Error {}
 
 const LISTS = new Set(['ports', 'queues', 'pgs', 'pfc', 'pools', 'drops', 'ecn', 'hosts', 'flows']);
 const MAX_COLUMNS = 1e6;
+const LINE_OVERHEAD = 24; // bytes of a frame on the line beyond its length: preamble, gap, FCS
 
 const keyOf = (sw, list, object, index, fact) =>
   `${sw}\n${list}\n${object}\n${index ?? ''}\n${fact}`;
@@ -177,6 +178,19 @@ export class Timeline {
     const out = this.growth(i);
     for (let k = 1; k < out.length; k++) out[k] *= scale / (this.times[k] - this.times[k - 1]);
     return out;
+  }
+
+  /** Bits per second on the line: those of the frames, and 24 bytes of overhead for each. `way`:
+   *  tx or rx, of a port or a host. Only this rate can reach the speed of a port. */
+  lineRate(sw, list, object, way) {
+    const bytes = this.rate(this.find(sw, list, object, null, `${way}_bytes`), 8e9);
+    const frames = this.rate(this.find(sw, list, object, null, `${way}_packets`), 8e9);
+    return bytes.map((v, k) => v + LINE_OVERHEAD * frames[k]);
+  }
+
+  /** The same of one frame, by the numbers of both columns. */
+  lineRateAt(bytes, frames, k) {
+    return (this.rateAt(bytes, k) + LINE_OVERHEAD * this.rateAt(frames, k)) * 8e9;
   }
 
   /** How many frames a mean takes: at least 8, and a hundredth of the timeline. */

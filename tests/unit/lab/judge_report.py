@@ -145,7 +145,7 @@ def check_last(report, last):
                 got = last.get((sw['name'], 'pfc', p['port'], p['class'], fact), 0)
                 must(got == p[fact], f'{sw["name"]} {p["port"]}.{p["class"]} {fact}: {got}')
     for h in report['hosts']:
-        for fact in ('tx_bytes', 'goodput_bytes', 'cnps_received', 'ce_marked'):
+        for fact in ('tx_bytes', 'tx_packets', 'goodput_bytes', 'cnps_received', 'ce_marked'):
             must(last.get(('', 'hosts', h['name'], None, fact), 0) == h[fact],
                  f'{h["name"]} {fact}')
     for f in report['flows']:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Notifications (CNPs) that switches sent, and why.
 import { h, replace } from '../dom.js';
-import { integer, time, value } from '../format.js';
+import { cell, integer, time, value } from '../format.js';
 import { RowTable, facts } from '../table.js';
 import { atTheEnd } from './pieces.js';
 
@@ -28,7 +28,7 @@ export function explain(c) {
       'div',
       {},
       h('b', {}, `CNP ${c.seq}`),
-      ` · ${time(c.t_ns, 6)} · to ${c.from} queue pair ${c.sender_qp}, by ${c.left_by}`
+      ` · ${time(c.t_ns, 6)} · to ${c.from} queue pair ${cell('qp', c.sender_qp)[0]}, by ${c.left_by}`
     ),
     h(
       'div',
@@ -44,7 +44,7 @@ export function explain(c) {
     h(
       'div',
       {},
-      `This flow to ${c.to} queue pair ${c.qp} has rank ${c.rank} with ${value(c.flow_bps, 'bps')} (${value(c.share_percent, 'percent')}); ${integer(c.told)} ${c.told === 1 ? 'flow was' : 'flows were'} told. ` +
+      `This flow to ${c.to} queue pair ${cell('qp', c.qp)[0]} has rank ${c.rank} with ${value(c.flow_bps, 'bps')} (${value(c.share_percent, 'percent')}); ${integer(c.told)} ${c.told === 1 ? 'flow was' : 'flows were'} told. ` +
         `Its sender's queue pair is known: ${SOURCE[c.source] ?? c.source}.`
     )
   );
@@ -57,13 +57,13 @@ export function cnpsView(app) {
     head = h('div', { class: 'two' });
   const table = new RowTable({
     id: 'ipcc',
-    title: 'Congested queues that notify',
+    title: 'Congested queues for which the switch sends CNPs',
     empty: 'Notifications are off: no queue has switch.ipcc on.',
     filter: false,
   });
   const records = new RowTable({
     id: 'cnps',
-    title: 'CNP records',
+    title: 'CNPs of the switch',
     sort: { key: 'seq', down: true },
     columns: [
       'seq',
@@ -103,7 +103,9 @@ export function cnpsView(app) {
       const text = JSON.stringify(cnps.slice(-1)) + model.why('cnps');
       if (text === last) return;
       last = text;
-      records.empty = model.why('cnps') ?? 'The switch has sent no CNP.';
+      records.empty =
+        model.why('cnps') ??
+        'The switch itself has sent no CNP. CNPs of hosts (DCQCN): cnps seen in Flows.';
       records.set([...cnps]);
       const latest = [...cnps].sort((a, b) => b.seq - a.seq).slice(0, 8);
       replace(
@@ -126,7 +128,8 @@ function labCnps(model) {
     id: 'notifications',
     title: `Notifications by congested queue${atTheEnd(model)}`,
     empty:
-      'No switch sent a CNP: notifications (switch.ipcc) are off, or no queue grew above kmin.',
+      'No switch sent a CNP: notifications (switch.ipcc) are off, or no queue grew above kmin. ' +
+      'CNPs of hosts (DCQCN) are in Flows.',
     columns: [
       'switch',
       'port',

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fabric, the chain of each cause of PAUSE, and the ports of a switch.
-import { Fabric, direction } from '../fabric.js';
+import { Fabric, PortColumns, direction } from '../fabric.js';
 import { h, replace, s } from '../dom.js';
 import { time, value } from '../format.js';
 import { RowTable } from '../table.js';
@@ -83,9 +83,9 @@ export function fabricView(app, [selected]) {
       { key: 'port', cell: (r) => [portLink(r.sw, r.port), false] },
       { key: 'peer' },
       { key: 'speed_bps' },
-      { key: 'rx_bps', head: 'rx' },
-      { key: 'tx_bps', head: 'tx' },
-      { key: 'use', head: 'tx use', cell: (r) => [value(r.use, 'share', 3), true] },
+      { key: 'rx_bps', head: 'rx on the line' },
+      { key: 'tx_bps', head: 'tx on the line' },
+      { key: 'use', head: 'tx util', cell: (r) => [value(r.use, 'share', 3), true] },
       { key: 'queued_bytes', head: 'queued' },
       { key: 'buffer_bytes', head: 'buffer' },
       {
@@ -126,31 +126,13 @@ export function fabricView(app, [selected]) {
         );
       return {
         port,
-        tx: t.find(open, 'ports', port, null, 'tx_bytes'),
-        rx: t.find(open, 'ports', port, null, 'rx_bytes'),
         queued: of('queues', 'length_bytes'),
         buffer: ['min_bytes', 'shared_bytes', 'headroom_bytes'].flatMap((f) => of('pgs', f)),
         marked: of('queues', 'ecn_marked'),
         dropped: of('drops'),
-        pfc: t.columns.flatMap((c, i) =>
-          c.sw === open && c.list === 'pfc' && c.object === port && c.fact.endsWith('duration_us')
-            ? [{ i, rx: c.fact[0] === 'r', cls: c.index }]
-            : []
-        ),
+        columns: new PortColumns(model, open, port),
       };
     });
-    for (const c of cols) {
-      const classes = [...new Set(c.pfc.map((p) => p.cls))];
-      c.columns = {
-        tx: c.tx,
-        rx: c.rx,
-        pfc: classes.map((cls) => ({
-          cls,
-          rx: c.pfc.find((p) => p.rx && p.cls === cls)?.i,
-          tx: c.pfc.find((p) => !p.rx && p.cls === cls)?.i,
-        })),
-      };
-    }
   }
 
   function drawTable() {

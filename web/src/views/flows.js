@@ -14,7 +14,7 @@ function ratesSpec(
   title,
   list,
   fact,
-  { scale = 8e9, unit = 'bps', names = null, empty, mean = null } = {}
+  { scale = 8e9, unit = 'bps', names = null, empty, mean = null, onLine = false } = {}
 ) {
   const t = model.timeline;
   const all = t
@@ -32,7 +32,11 @@ function ratesSpec(
     empty,
     series: top.map((c) => ({
       name: names ? `${c.object} ${c.index ?? ''}`.trim() : c.object,
-      values: mean ? t.meanRate(c.i, scale) : t.rate(c.i, scale),
+      values: onLine
+        ? t.lineRate(c.sw, list, c.object, 'tx')
+        : mean
+          ? t.meanRate(c.i, scale)
+          : t.rate(c.i, scale),
       kind: mean ? 'line' : 'step',
     })),
     note: mean && top.length ? `${mean}; mean over ${spanOf(t, top)}` : null,
@@ -54,7 +58,8 @@ export const flowSpecs = {
       empty: 'The timeline has no flows: nothing was acknowledged, or the file has no timeline.',
     }),
   hosts: (m) =>
-    ratesSpec(m, 'hosts', 'Hosts: bits sent per second', 'hosts', 'tx_bytes', {
+    ratesSpec(m, 'hosts', 'Hosts: sent, on the line', 'hosts', 'tx_bytes', {
+      onLine: true,
       empty: 'The timeline has no hosts.',
     }),
   goodput: (m) =>
@@ -109,7 +114,7 @@ function labFlows(app) {
     columns: [
       'name',
       'speed_bps',
-      { key: 'tx_bps', head: 'tx rate (mean of the run)' },
+      { key: 'tx_bps', head: 'tx rate on the line (mean of the run)' },
       { key: 'goodput_bps', head: 'goodput (mean of the run)' },
       'messages_completed',
       'ce_marked',

@@ -68,19 +68,19 @@ function rateSpec(model, sw, port, cls) {
   const speed = model.speed(sw, port);
   return {
     id: 'rate',
-    title: `Rate of ${port}`,
+    title: `Rate of ${port} on the line`,
     unit: 'bps',
     xs: t.times,
     lanes: lanes(t, sw, port, cls),
     series: [
       {
         name: 'sent',
-        values: t.rate(t.find(sw, 'ports', port, null, 'tx_bytes'), 8e9),
+        values: t.lineRate(sw, 'ports', port, 'tx'),
         kind: 'step',
       },
       {
         name: 'received',
-        values: t.rate(t.find(sw, 'ports', port, null, 'rx_bytes'), 8e9),
+        values: t.lineRate(sw, 'ports', port, 'rx'),
         kind: 'step',
         fill: ' ',
         colour: 1,

@@ -12,11 +12,11 @@ export function switchView(app) {
   const { model } = app;
   const tiles = h('div', { class: 'tiles' });
   const charts = new Charts(app);
-  const ratesSpec = (fact, title) => {
+  const ratesSpec = (way, title) => {
     const t = model.timeline;
-    const all = t.select(model.name, 'ports', fact);
+    const all = t.select(model.name, 'ports', `${way}_bytes`);
     return {
-      id: `all-${fact}`,
+      id: `all-${way}_bytes`,
       title,
       unit: 'bps',
       xs: all.length ? t.times : [],
@@ -24,7 +24,11 @@ export function switchView(app) {
       height: 210,
       series: all
         .slice(0, 40)
-        .map((c) => ({ name: c.object, values: t.rate(c.i, 8e9), kind: 'step' })),
+        .map((c) => ({
+          name: c.object,
+          values: t.lineRate(model.name, 'ports', c.object, way),
+          kind: 'step',
+        })),
     };
   };
   const port = {
@@ -52,10 +56,10 @@ export function switchView(app) {
           port,
           'up',
           'speed_bps',
-          'rx_bps',
+          { key: 'rx_bps', head: 'rx rate of frames' },
           'rx_pps',
           'rx_util_percent',
-          'tx_bps',
+          { key: 'tx_bps', head: 'tx rate of frames' },
           'tx_pps',
           'tx_util_percent',
           'rx_packets',
@@ -171,8 +175,8 @@ export function switchView(app) {
     h(
       'div',
       { class: 'two' },
-      charts.add(() => ratesSpec('tx_bytes', 'Sent by port')),
-      charts.add(() => ratesSpec('rx_bytes', 'Received by port'))
+      charts.add(() => ratesSpec('tx', 'Sent by port, on the line')),
+      charts.add(() => ratesSpec('rx', 'Received by port, on the line'))
     ),
     tables.map(([, t]) => t.el)
   );
