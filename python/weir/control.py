@@ -245,6 +245,23 @@ class Switch:
     def flow_del(self, from_: str, to: str, qp: int) -> None:
         self._change("flow_del", **{"from": from_}, to=to, qp=qp)
 
+    def impair(self, port: str, action: str, match: str = "", *, way: str = "in",
+               seconds: float | None = None, count: int | None = None,
+               seed: int | None = None) -> int:
+        """As `weirctl impair`: does `action` to the frames that match, until `seconds` (60) have
+        passed or `count` frames are changed. way: in or out. Returns the number of the rule, for
+        row("impairments", rule=...) and impair_stop."""
+        data = self._change("impair", port=port, action=action, match=match, way=way, most=count,
+                            for_us=int(seconds * 1e6) if seconds is not None else None,
+                            rule_seed=seed)
+        rule: int = data["rule"]
+        return rule
+
+    def impair_stop(self, rule: int | None = None) -> int:
+        """Ends a rule; without number, all of them. Returns how many were on."""
+        stopped: int = self._change("impair_stop", rule=rule)["stopped"]
+        return stopped
+
     def zone_add(self, zone: str, members: Sequence[str]) -> None:
         self._change("inof_zone_add", zone=zone, members=list(members))
 

@@ -49,6 +49,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 @pytest.fixture
 def weir_switch(request: pytest.FixtureRequest,
                 tmp_path: pathlib.Path) -> Iterator[live.LiveSwitch]:
+    """A live switch on veth links, with hosts; needs root. The marker weir_switch has its
+    arguments."""
     why = live.missing()
     if why is not None:
         pytest.skip(why)
@@ -60,4 +62,5 @@ def weir_switch(request: pytest.FixtureRequest,
 
 @pytest.fixture
 def weir_lab(tmp_path: pathlib.Path) -> Lab:
+    """Runs scenarios of weir-lab: weir_lab.run("incast", params={"n": 8})."""
     return Lab(tmp_path / "weir-lab")

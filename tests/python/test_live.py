@@ -96,6 +96,22 @@ def test_orders_of_an_operator(weir_switch):
     weir_switch.watchdog_drop_all(False)
 
 
+def test_frames_are_impaired_by_a_rule_until_it_is_stopped(weir_switch):
+    h1, h2 = weir_switch.hosts
+    assert h1.ping(h2) == 3
+    rule = weir_switch.impair("p1", "drop", "ip.dst == 10.0.0.2", seconds=50, seed=7)
+    assert h1.ping(h2, count=2) == 0
+    row = weir_switch.row("impairments", rule=rule)
+    assert (row["impaired"], row["rule_seed"], row["for_us"]) == (2, 7, 50_000_000)
+    assert weir_switch.impair_stop(rule) == 1 and h1.ping(h2) == 3
+    out = weir_switch.impair("p2", "drop", way="out", count=1)
+    assert h1.ping(h2, count=3) == 2
+    assert weir_switch.row("impairments", rule=out)["state"] == "count"
+    assert weir_switch.impair_stop() == 0
+    with pytest.raises(weir.Refused, match="drp"):
+        weir_switch.impair("p1", "drp")
+
+
 def test_events_are_followed(weir_switch):
     events = weir_switch.follow(interval=0.01)
     weir_switch.hosts[0].run("ip", "link", "set", "e1", "down")

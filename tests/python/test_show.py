@@ -86,3 +86,17 @@ def test_the_schema_refuses_an_answer_that_is_wrong():
     answer["ports"][0]["rx_packets"] = None
     del answer["ports"][1]["up"]
     assert len(schemas.errors(show_schema()["ports"], answer)) == 2
+
+
+def test_reports_of_hosts_are_as_their_schema_says(weir_switch):
+    h1, h2 = weir_switch.hosts
+    listener = h2.endpoint("--listen")
+    listener.wait_line("ready")
+    sender = h1.endpoint("--to", h2.ip, "--class", "3", "--count", "20").report()
+    assert listener.stop() == 0
+    storm = h1.endpoint("--storm", "--class", "3", "--storm-rate", "1000", "--for", "100ms")
+    schema = schemas.load("host.json")
+    reports = [sender, listener.report(), storm.report()]
+    for r in reports:
+        assert schemas.errors(schemas.closed(schema), r) == [], r["role"]
+    assert schemas.unseen(schema, reports) == [".inof"]

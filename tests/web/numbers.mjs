@@ -112,7 +112,7 @@ test('goodput by flow is never above the speed of the links', async () => {
 
 test('the stack of the buffer is what the egress pools use, with the min cells in it', async () => {
   const { timeline } = storm.data;
-  const tab = await open(`${storm.address}#/pools/t4`);
+  const tab = await open(`${storm.address}#/buffer/t4`);
   const [shown] = await legends(tab, 'buffer', [500]);
   const of = (name) => valuesAt(timeline, 500)(`t4,pools,${name},,used_bytes`);
   const stack = shown.ingress + shown.headroom + shown['min cells of the groups'];
