@@ -299,14 +299,14 @@ static int name_width(const struct policy *p)
 
 static void groups_text(const struct config *c, const struct policy *p, FILE *out)
 {
-	fprintf(out, "\n%-*s %5s %9s %9s %9s %11s %11s %11s\n", name_width(p), "pfc", "class",
+	fprintf(out, "\n%-*s %5s %9s %9s %9s %10s %10s %10s\n", name_width(p), "pfc", "class",
 		"min", "xoff", "t_flight", "xoff_at", "alone", "xon_at");
 	FOR_EACH_GROUP (p, i, cls) {
 		const struct plan_pg g = plan_pg(c, p, i, cls);
 
 		fprintf(out,
-			"%-*s %5u %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %11" PRIu64 " %11" PRIu64
-			" %11" PRIu64 "\n",
+			"%-*s %5u %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %10" PRIu64 " %10" PRIu64
+			" %10" PRIu64 "\n",
 			name_width(p), p->ports[i].name, cls, g.min, g.xoff, g.t_flight, g.xoff_at,
 			g.xoff_alone, g.xon_at);
 		if (g.xoff < g.t_flight)
@@ -330,13 +330,13 @@ static void groups_text(const struct config *c, const struct policy *p, FILE *ou
 
 static void ecn_text(const struct policy *p, FILE *out)
 {
-	fprintf(out, "\n%-*s %5s %11s %3s %8s %11s %11s %7s %s\n", name_width(p), "ecn", "class",
+	fprintf(out, "\n%-*s %5s %10s %3s %8s %10s %10s %7s %s\n", name_width(p), "ecn", "class",
 		"kmin", "out", "frames", "queue", "average", "marks", "verdict");
 	FOR_EACH_GROUP (p, i, cls) {
 		const struct plan_ecn e = plan_ecn(p, i, cls);
 
 		fprintf(out,
-			"%-*s %5u %11" PRIu64 " %3u %8" PRIu64 " %11" PRIu64 " %11" PRIu64
+			"%-*s %5u %10" PRIu64 " %3u %8" PRIu64 " %10" PRIu64 " %10" PRIu64
 			" %7.4g %s\n",
 			name_width(p), p->ports[i].name, cls, e.kmin_bytes, e.n_outputs, e.n_frames,
 			e.queue_bytes, e.average_bytes, plan_ecn_marks(&e),
@@ -709,11 +709,11 @@ static void ipcc_text(const struct policy *p, FILE *out)
 		const struct ipcc_params *i = &pp->queue[q].ipcc;
 
 		if (n++ == 0)
-			fprintf(out, "\n%-*s %5s %11s %11s %11s %8s %10s %3s %4s\n", name_width(p),
+			fprintf(out, "\n%-*s %5s %10s %10s %10s %8s %10s %3s %4s\n", name_width(p),
 				"ipcc", "queue", "kmin", "kmax", "deep", "interval", "sent_in_it",
 				"few", "many");
 		fprintf(out,
-			"%-*s %5u %11" PRIu64 " %11" PRIu64 " %11" PRIu64 " %8s %10" PRIu64
+			"%-*s %5u %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %8s %10" PRIu64
 			" %3u %4u\n",
 			name_width(p), pp->name, q, i->kmin_bytes, i->kmax_bytes, deep_bytes(i),
 			UNIT_TEXT(UNIT_TIME, (int64_t)i->interval_ns), bytes_in(pp, i->interval_ns),
@@ -879,7 +879,18 @@ static void plan_text(const struct config *c, const struct policy *p, const stru
 	ipcc_text(p, out);
 }
 
-int plan_print(const struct config *c, bool json, FILE *out)
+static bool has_port(const struct policy *p, const char *port)
+{
+	unsigned i = 0;
+
+	while (i < p->n_ports && strcmp(p->ports[i].name, port) != 0)
+		i++;
+	if (i == p->n_ports)
+		fprintf(stderr, "the policy has no port named %s\n", port);
+	return i < p->n_ports;
+}
+
+int plan_print(const struct config *c, bool json, const char *port, FILE *out)
 {
 	struct diags d = {0};
 	struct policy *p = NULL;
@@ -893,7 +904,7 @@ int plan_print(const struct config *c, bool json, FILE *out)
 		memory = memory_of(c);
 	diags_print(&d);
 	diags_fini(&d);
-	if (err != 0) {
+	if (err != 0 || (port != NULL && !has_port(p, port))) {
 		policy_destroy(p);
 		return BAD;
 	}
@@ -902,7 +913,7 @@ int plan_print(const struct config *c, bool json, FILE *out)
 	} else if ((f = open_memstream(&text, &len)) != NULL) {
 		plan_text(c, p, &memory, f);
 		fclose(f);
-		print_folded(out, text, TERMINAL_TEXT);
+		plan_rows(p, text, port, out);
 		free(text);
 	}
 	policy_destroy(p);

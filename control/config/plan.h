@@ -14,9 +14,13 @@
 // ...)". 0: the policy can be loaded; 2: it cannot, or with strict it has a warning.
 int check_print(const char *path, bool json, bool strict, FILE *out);
 
-// Prints every derived number and whether it holds. 0, or 2 with the reasons on stderr if the
-// policy cannot be compiled.
-int plan_print(const struct config *c, bool json, FILE *out);
+// Prints every derived number and whether it holds. port: in the tables the rows of this one alone;
+// NULL: of all, and equal rows are one. 0, or 2 with the reasons on stderr if the policy cannot be
+// compiled or has no such port.
+int plan_print(const struct config *c, bool json, const char *port, FILE *out);
+
+// Prints the text of a plan with these rows, folded (plan_rows.c).
+void plan_rows(const struct policy *p, const char *text, const char *port, FILE *out);
 
 // Bytes of a queue at most, when its memory has reached `share_q16` of the threshold: of a lossless
 // queue each of the priority groups that fill it, from an empty switch.

@@ -92,8 +92,9 @@ static const struct command commands[] = {
 	 "are mistakes too. --json gives each message as file, line, column, key,\n"
 	 "severity, text and hint. Needs no daemon.\n",
 	 .page = "configuration.md"},
-	{"plan", cmd_plan, 1, 1, "plan FILE [--sonic] [--json]",
-	 "Prints every number that follows from a policy file.\n"
+	{"plan", cmd_plan, 1, 2, "plan FILE [PORT] [--sonic] [--json]",
+	 "Prints every number that follows from a policy file: of all ports, where equal\n"
+	 "rows are one, or of one port.\n"
 	 "With --sonic it prints the numbers of SONiC's QoS tests, as their file\n"
 	 "qos_params.yaml. Needs no daemon and opens no device.\n",
 	 .page = "configuration.md"},

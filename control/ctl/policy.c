@@ -35,9 +35,11 @@ int cmd_plan(const struct ctl *c, int argc, char **argv)
 	struct config *cfg = NULL;
 	int status;
 
-	(void)argc;
 	if (c->sonic && c->json)
 		return misused("plan --sonic prints YAML: leave out --json");
+	if (argc > 1 && (c->sonic || c->json))
+		return misused("a port is for the tables: leave out --%s",
+			       c->sonic ? "sonic" : "json");
 	status = config_load(argv[0], &cfg, &d) != 0 || config_check_live(cfg, &d) != 0
 			 ? CTL_MISUSED
 			 : CTL_DONE;
@@ -45,7 +47,7 @@ int cmd_plan(const struct ctl *c, int argc, char **argv)
 	diags_fini(&d);
 	if (status == CTL_DONE)
 		status = c->sonic ? qos_params_print(cfg, stdout)
-				  : plan_print(cfg, c->json, stdout);
+				  : plan_print(cfg, c->json, argv[1], stdout);
 	config_destroy(cfg);
 	return status;
 }

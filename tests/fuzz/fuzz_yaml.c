@@ -131,8 +131,8 @@ static void check_plan(const struct config *c)
 	FILE *err = stderr;
 
 	stderr = nowhere;
-	(void)plan_print(c, false, nowhere);
-	(void)plan_print(c, true, nowhere);
+	(void)plan_print(c, false, NULL, nowhere);
+	(void)plan_print(c, true, NULL, nowhere);
 	stderr = err;
 	rewind(nowhere);
 }

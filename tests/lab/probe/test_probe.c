@@ -80,7 +80,7 @@ static struct json_object *plan_of(const struct config *c)
 	size_t len = 0;
 	FILE *f = open_memstream(&text, &len);
 
-	assert_int_equal(plan_print(c, true, f), 0);
+	assert_int_equal(plan_print(c, true, NULL, f), 0);
 	fclose(f);
 	plan = json_tokener_parse(text);
 	assert_non_null(plan);

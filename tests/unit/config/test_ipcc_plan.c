@@ -83,7 +83,7 @@ static char *plan_of(struct config *c, bool json)
 	size_t len = 0;
 	FILE *f = open_memstream(&text, &len);
 
-	assert_int_equal(plan_print(c, json, f), 0);
+	assert_int_equal(plan_print(c, json, NULL, f), 0);
 	fclose(f);
 	config_destroy(c);
 	return text;
@@ -109,15 +109,15 @@ static void the_plan_shows_thresholds_intervals_and_memory(void **state)
 	expect_line(text, line);
 	// 200 us at 1 Gbit/s are 25,000 B.
 	expect_line(text,
-		    "\nipcc     queue        kmin        kmax        deep interval sent_in_it few"
+		    "\nipcc     queue       kmin       kmax       deep interval sent_in_it few"
 		    " many\n"
-		    "p1           3      150000     1500000      750000    200us      25000   2"
-		    "   64\n");
+		    "p1           3     150000    1500000     750000    200us      25000   2   64\n"
+		    "  also p2 p3\n");
 	// One group: min of 71 cells, and a third of 46518. Two: twice the min, and a half.
 	expect_line(text,
 		    "\nipcc     queue    cut    drain  min_gap    spare     deep_one     deep_all\n"
 		    "p1           3    50%      2ms    400us        0      3987712      5990656\n");
-	expect_line(text, "\np3          48     6       1000      64\n");
+	expect_line(text, "\np1          48     6       1000      64\n  also p2 p3\n");
 	policy_destroy(p);
 	free(text);
 	text = plan_of(load("conf/roce.yaml"), false);

@@ -33,7 +33,7 @@ static char *printed(const struct config *c, const char *path, bool json, int *r
 	size_t len = 0;
 	FILE *f = open_memstream(&text, &len);
 
-	*rc = c != NULL ? plan_print(c, json, f) : check_print(path, json, false, f);
+	*rc = c != NULL ? plan_print(c, json, NULL, f) : check_print(path, json, false, f);
 	fclose(f);
 	return text;
 }
@@ -508,7 +508,7 @@ static void a_plan_of_64_gigabytes_is_exact_and_narrow(void **state)
 	assert_non_null(strstr(text, "\np1           3         0    150528    150528 68719025152"
 				     " 68186319552 68719025152\n"));
 	// 10 % of F.
-	assert_non_null(strstr(text, "\np1           3  6871902515   2 "));
+	assert_non_null(strstr(text, "\np1           3 6871902515   2 "));
 	for (line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n"))
 		assert_true(strlen(line) <= 80);
 	free(text);
@@ -517,6 +517,54 @@ static void a_plan_of_64_gigabytes_is_exact_and_narrow(void **state)
 }
 
 // The class stands below its head, behind a name of SONiC's length.
+// A leaf of SONiC: the plan of its ports is two rows of each table, and fits a terminal.
+static void equal_rows_of_ports_are_one_and_fit_80_columns(void **state)
+{
+	static const char yaml[] =
+		"switch: {name: s, buffer: {size: 60MB, cell: 256B}}\n"
+		"ports:\n"
+		"  - {name: \"Ethernet[100-107]\", device: \"xdp:e[100-107]\", speed: 100G,"
+		" mtu: 1500, profile: r}\n"
+		"  - {name: Ethernet124, device: \"xdp:a\", speed: 100G, mtu: 1500,"
+		" cable: 300m, profile: r}\n"
+		"  - {name: Ethernet125, device: \"xdp:b\", speed: 100G, mtu: 1500, profile: r}\n"
+		"profiles:\n"
+		"  r:\n"
+		"    dscp_to_class: {default: 0, 24-31: 3, 32-39: 4}\n"
+		"    classes:\n"
+		"      3: {lossless: true, wred: {ecn: on, kmin: 1MB, kmax: 2MB, pmax: 5%}}\n"
+		"      4: {lossless: true}\n";
+	struct config *c = NULL;
+	struct diags d = {0};
+	char *text = NULL, *line;
+	size_t len;
+	FILE *f;
+	int rc;
+
+	(void)state;
+	assert_int_equal(config_parse("t", yaml, strlen(yaml), &c, &d), 0);
+	text = printed(c, NULL, false, &rc);
+	assert_int_equal(rc, 0);
+	assert_null(strstr(text, "\nEthernet101 "));
+	assert_non_null(strstr(text, " no ECN\n  also Ethernet101 to Ethernet125\n")); // not folded
+	assert_non_null(strstr(text, "\n  also Ethernet101 to Ethernet107, Ethernet125\n"
+				     "Ethernet100     4 "));
+	assert_non_null(strstr(text, "\nEthernet124     3 "));
+	for (line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n"))
+		assert_true(strlen(line) <= 80);
+	free(text);
+	f = open_memstream(&text, &len);
+	assert_int_equal(plan_print(c, false, "Ethernet124", f), 0);
+	fclose(f);
+	assert_non_null(strstr(text, "\nEthernet124     4 "));
+	assert_null(strstr(text, "\nEthernet100"));
+	assert_null(strstr(text, "also"));
+	free(text);
+	assert_int_equal(plan_print(c, false, "Ethernet1", stdout), 2);
+	config_destroy(c);
+	diags_fini(&d);
+}
+
 static void long_names_of_ports_do_not_break_the_columns(void **state)
 {
 	static const char yaml[] =
@@ -561,6 +609,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(ports_without_a_speed_share_a_line),
 		cmocka_unit_test(memory_grows_with_cells_workers_and_flows),
 		cmocka_unit_test(a_plan_of_64_gigabytes_is_exact_and_narrow),
+		cmocka_unit_test(equal_rows_of_ports_are_one_and_fit_80_columns),
 		cmocka_unit_test(long_names_of_ports_do_not_break_the_columns),
 	};
 

@@ -505,7 +505,7 @@ static char *plan_of(struct config *c, bool json)
 	size_t len = 0;
 	FILE *f = open_memstream(&text, &len);
 
-	assert_int_equal(plan_print(c, json, f), 0);
+	assert_int_equal(plan_print(c, json, NULL, f), 0);
 	fclose(f);
 	config_destroy(c);
 	return text;
@@ -526,13 +526,13 @@ static void the_plan_shows_times_warnings_and_chains(void **state)
 			  "p1             3 progress  drop        100ms    100ms      33.554ms\n");
 	expect_line(text, "\nwatchdog limit\np1       30 in 20s, then pfc_off\n");
 	expect_line(text, "detect <= measured <= detect + longest gap");
-	expect_line(text, "\np3                 1000      1000\n");
+	expect_line(text, "\np1                 1000      1000\n  also p2 p3\n");
 	assert_null(strstr(text, "\nguard "));
 	free(text);
 	text = plan_of(load("conf/guard.yaml"), false);
-	expect_line(text, "\nup2          3,4 progress  drop        100ms    100ms       0.336"
+	expect_line(text, "\nup1          3,4 progress  drop        100ms    100ms       0.336"
 			  "ms\n");
-	expect_line(text, "\nup2      30 in 20s, then pfc_off\n");
+	expect_line(text, "\nup1      30 in 20s, then pfc_off\n  also up2\n");
 	expect_line(text, "\nguard uplinks: up1 up2\n"
 			  "  DSCP 26 (class 3) -> 34 (class 4) -> 18 (class 2, lossy)\n");
 	assert_null(strstr(text, "early_warning"));

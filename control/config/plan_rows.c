@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables of a plan, shorter: rows that differ in nothing but their port become one row, or the
+// rows of one port alone stay. Private to control/config.
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/config/plan.h"
+#include "control/config/terminal.h"
+
+// A row of the text: the name of a port, and what follows with the indented lines below it.
+struct row {
+	const char *rest;
+	size_t len;
+	unsigned port;
+	bool printed;
+};
+
+// The port with whose name the line begins; POLICY_MAX_PORTS: none.
+static unsigned port_at(const struct policy *p, const char *line)
+{
+	size_t len = strcspn(line, " \n");
+
+	for (unsigned i = 0; i < p->n_ports; i++)
+		if (strncmp(p->ports[i].name, line, len) == 0 && p->ports[i].name[len] == '\0')
+			return i;
+	return POLICY_MAX_PORTS;
+}
+
+static unsigned lines_of(const char *text)
+{
+	unsigned n = 1;
+
+	for (; (text = strchr(text, '\n')) != NULL; text++)
+		n++;
+	return n;
+}
+
+static size_t line_len(const char *line)
+{
+	size_t len = strcspn(line, "\n");
+
+	return len + (line[len] == '\n');
+}
+
+static bool same_rest(const struct row *a, const struct row *b)
+{
+	return a->len == b->len && memcmp(a->rest, b->rest, a->len) == 0;
+}
+
+// "  also p2-p8": the ports of the later rows that are as this one. These are printed then.
+static void print_others(const struct policy *p, struct row *rows, unsigned n, FILE *out)
+{
+	const char *lead = "  also ";
+
+	for (unsigned i = 1; i < n; i++) {
+		unsigned first = rows[i].port, last = first;
+
+		if (rows[i].printed || !same_rest(&rows[0], &rows[i]))
+			continue;
+		rows[i].printed = true;
+		for (unsigned k = i + 1; k < n; k++)
+			if (!rows[k].printed && same_rest(&rows[0], &rows[k]) &&
+			    rows[k].port == last + 1) {
+				rows[k].printed = true;
+				last++;
+			}
+		fprintf(out, "%s%s", lead, p->ports[first].name);
+		if (last > first)
+			fprintf(out, "%s%s", last == first + 1 ? " " : " to ",
+				p->ports[last].name);
+		lead = ", ";
+	}
+	fputs(strcmp(lead, ", ") == 0 ? "\n" : "", out);
+}
+
+static void print_rows(const struct policy *p, struct row *rows, unsigned n, FILE *out)
+{
+	for (unsigned i = 0; i < n; i++) {
+		if (rows[i].printed)
+			continue;
+		fprintf(out, "%s%.*s", p->ports[rows[i].port].name, (int)rows[i].len,
+			rows[i].rest);
+		print_others(p, &rows[i], n - i, out);
+	}
+}
+
+// False: no memory.
+static bool write_rows(const struct policy *p, const char *text, const char *port, FILE *out)
+{
+	struct row *rows = calloc(lines_of(text), sizeof(*rows));
+	unsigned n = 0;
+
+	if (rows == NULL)
+		return false;
+	while (*text != '\0') {
+		unsigned at = port_at(p, text);
+		size_t len = line_len(text), name;
+
+		if (at == POLICY_MAX_PORTS) {
+			print_rows(p, rows, n, out);
+			n = 0;
+			fwrite(text, 1, len, out);
+			text += len;
+			continue;
+		}
+		while (text[len] == ' ')
+			len += line_len(text + len);
+		name = strlen(p->ports[at].name);
+		if (port == NULL || strcmp(p->ports[at].name, port) == 0)
+			rows[n++] = (struct row){text + name, len - name, at, false};
+		text += len;
+	}
+	print_rows(p, rows, n, out);
+	free(rows);
+	return true;
+}
+
+void plan_rows(const struct policy *p, const char *text, const char *port, FILE *out)
+{
+	char *shorter = NULL;
+	size_t len;
+	FILE *f = open_memstream(&shorter, &len);
+	bool done = f != NULL && write_rows(p, text, port, f);
+
+	if (f != NULL)
+		fclose(f);
+	print_folded(out, done ? shorter : text, TERMINAL_TEXT);
+	free(shorter);
+}
