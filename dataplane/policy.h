@@ -216,6 +216,7 @@ struct policy_port {
 	struct elephant_action sized[N_SIZES][N_CLASSES]; // of frames that arrive here
 	bool acts_by_size; // one of them does something
 	struct trim_params trim; // of frames that leave here
+	struct shaper_params trim_share; // of the line, for trimmed frames
 	char profile[POLICY_NAME_LEN]; // name of its profile in the file
 };
 

@@ -151,6 +151,7 @@ struct __rte_cache_aligned port {
 	struct unknown_station unknown[UNKNOWN_STATIONS];
 	struct punt_port *punt; // NULL: no policy has had a frame for control yet (punt.h)
 	uint64_t curves_seen; // of the orders in wanted.curves, as last acted upon
+	struct shaper_state trim_share;
 	// Flows and notifications.
 	struct port_flow_counters flows;
 	struct cnp_bucket cnps; // that leave by this port

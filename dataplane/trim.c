@@ -15,6 +15,18 @@ static void edit_tag(const struct policy_port *pp, const struct frame *f, uint8_
 		edit_pcp(bytes, pcp);
 }
 
+// Whether the share of the line for trimmed frames has room for one of `len` bytes, which takes it.
+static bool share_takes(const struct worker *w, struct port *p, uint32_t len)
+{
+	const struct shaper_params *share = &p->pol->trim_share;
+
+	shaper_update(share, &p->trim_share, w->now_ns);
+	if (!shaper_ready(share, &p->trim_share))
+		return false;
+	shaper_charge(share, &p->trim_share, len + LINK_OVERHEAD_BYTES);
+	return true;
+}
+
 // The accounts of the frame are not changed here.
 static bool trim_cut(struct worker *w, struct port *p, struct frame *f)
 {
@@ -31,11 +43,15 @@ static bool trim_cut(struct worker *w, struct port *p, struct frame *f)
 
 	if (len == TRIM_REFUSED)
 		return false;
+	ctr_inc(&c->trimmed);
+	if (!share_takes(w, p, len)) {
+		ctr_inc(&c->trim_dropped);
+		return false;
+	}
 	trim_edit(t, &whole, len);
 	edit_tag(p->pol, f, whole.bytes);
 	f->m->pkt_len = len;
 	f->m->data_len = (uint16_t)RTE_MIN(f->m->data_len, len);
-	ctr_inc(&c->trimmed);
 	ctr_add(&c->trim_cut_bytes, f->len - len);
 	gauge_set(&p->c.trims, gauge_get(&p->c.trims) + 1);
 	cells = cells_of(&w->pol->cell, len);

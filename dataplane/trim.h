@@ -4,6 +4,8 @@
 // at most, because the checks of a policy refuse a trim queue that trims. Called by the worker that
 // owns the port of departure.
 //
+// Trimmed frames of a port take no more of its line than their share; one beyond is dropped whole.
+//
 // A trimmed frame is no drop: it ends where it leaves, or where its new queue refuses it. All its
 // numbers are those of the queue that it was for, as SAI counts them:
 //

@@ -747,6 +747,9 @@ static const struct cfg_row trim_rows[] = {
 	{FIELD(CFG_WORD, cfg_trim, lengths), .words = WORDS("exact", "keep"),
 	 .help = "`exact`: the lengths in the headers of IP and UDP follow the cut. `keep`: they "
 		 "stay, and routers between here and the receiver may drop the frame"},
+	{NUMBER(PERCENT, cfg_trim, share), .min = PERCENT(1), .max = PERCENT(100),
+	 .dflt = PERCENT(100),
+	 .help = "most that trimmed frames take of the line of a port; those beyond are dropped"},
 };
 static SCHEMA(trim_schema, trim_rows, cfg_trim);
 

@@ -54,6 +54,7 @@ struct cfg_trim {
 	struct cfg_val size, cls, lengths;
 	struct cfg_val dscp; // CFG_WORD_VALUE: from_class
 	struct cfg_val queue; // CFG_WORD_VALUE: auto
+	struct cfg_val share; // PERCENT(100): no limit
 };
 
 struct cfg_pairing {

@@ -2,6 +2,9 @@
 // Packet trimming of a configuration: the rules between its keys, and its part of the compiled
 // policy.
 #include "control/config/compile.h"
+#include "control/config/rows.h"
+#include "dataplane/bits.h"
+#include "dataplane/units.h"
 
 static bool class_trims(const struct cfg_class *c)
 {
@@ -91,18 +94,61 @@ static void trimmed_frames_have_a_way(const struct subject *x)
 		       p->map.name, (unsigned)t->cls.n, (unsigned)t->cls.n);
 }
 
+// A strict queue goes ahead of all that is not strict, and trimmed frames come as fast as senders
+// without congestion control repeat.
+static void trimmed_frames_leave_room(const struct subject *x)
+{
+	const struct cfg_trim *t = &x->c->root.sw.trim;
+	const struct cfg_profile *p = x->profile;
+	const struct cfg_class *c;
+	unsigned queue;
+	int cls;
+
+	if (queues_of(p) == 0 || !t->map.given || t->dscp.bad || t->share.given)
+		return;
+	queue = way_of(t, p, &cls);
+	c = &p->classes[cls < 0 ? 0 : cls];
+	if (cls < 0 || !c->schedule.strict.given || c->max_rate.n != 0)
+		return;
+	for_each_bit (other, cfg_lossless(p))
+		if (other != (unsigned)cls && !p->classes[other].schedule.strict.given) {
+			WARN(x->s, &t->map,
+			     "trimmed frames leave profile %s by queue %u, which is strict: they "
+			     "can take the line from lossless class %u" CURE
+			     "add share: 10%%, or share: 100%% where that is wanted",
+			     p->map.name, queue, other);
+			return;
+		}
+}
+
 void trim_check(const struct config *c, struct diag_sink *s)
 {
 	static const struct rule rules[] = {
 		{OF_POLICY, class_is_named},
 		{OF_CLASS, trimming_has_settings},
 		{OF_PROFILE, trimmed_frames_have_a_way},
+		{OF_PROFILE, trimmed_frames_leave_room},
 	};
 
 	CHECK_RULES(rules, .c = c, .s = s);
 }
 
 // ---- compile
+
+enum { SHARE_BURST_FRAMES = 64 };
+
+// What frames of one burst may take ahead of the share: the time of so many, and a millisecond at
+// least.
+static struct shaper_params share_of(const struct cfg_trim *t, uint64_t speed_bps)
+{
+	uint64_t rate_bps = speed_bps * (uint64_t)t->share.n / (uint64_t)PERCENT(100);
+	uint64_t frames_ns = SHARE_BURST_FRAMES * 8ull *
+			     ((uint64_t)t->size.n + LINK_OVERHEAD_BYTES) * SECOND_NS / rate_bps;
+
+	if (t->share.n == PERCENT(100))
+		return (struct shaper_params){0};
+	return shaper_of(rate_bps, max_u64(frames_ns, MS_NS));
+}
 
 void compile_trim(struct compiler *k)
 {
@@ -123,5 +169,6 @@ void compile_trim(struct compiler *k)
 			.size = (uint16_t)t->size.n,
 			.exact = t->lengths.n == TRIM_EXACT,
 		};
+		k->p->ports[i].trim_share = share_of(t, k->p->ports[i].speed_bps);
 	}
 }

@@ -276,6 +276,7 @@ static void warn_of_lost(struct export *e)
 		lost_map(e, &lists[i]->map);
 	lost_map(e, &root->vxlan.map);
 	lost_value(e, &root->sw.trim.lengths);
+	lost_value(e, &root->sw.trim.share);
 	lost_map(e, &root->inof.map);
 	for (unsigned i = 0; i < root->profiles.n; i++) {
 		lost_map(e, &p[i].dscp_to_color.map);

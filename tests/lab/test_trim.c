@@ -660,6 +660,41 @@ static void bytes_balance(void **state)
 	bench_close(b);
 }
 
+// Frames at some 4 Gb/s. Of those trimmed, 1 % of 10 Gb/s takes a part; and as many bytes as in a
+// millisecond at that rate go ahead of it.
+static void trimmed_frames_keep_to_their_share(void **state)
+{
+	enum { ROUNDS = 200, WIRE = 128 + LINK_OVERHEAD_BYTES };
+	struct bench_frame f = {.to = OUT, .len = BYTES};
+	struct setup s = usual, all = usual;
+	const struct queue_counters *q;
+	struct bench *b;
+	uint64_t sent, may;
+
+	(void)state;
+	s.trim = "dscp: 48, share: 1%";
+	b = open(&s);
+	q = queue(b, OUT, 0);
+	congest(b, OUT);
+	bench_run(b, 2 * MS);
+	may = MS - b->clock.now_ns;
+	for (unsigned i = 0; i < ROUNDS; i++)
+		give(b, &f, 10);
+	may = (may + b->clock.now_ns) / 80 / WIRE; // 100 Mb/s
+	sent = ctr_get(&q->trim_sent);
+	assert_in_range(sent, may - 3, may + 3);
+	check(b, OUT, 0, 10 * ROUNDS, sent, 10 * ROUNDS - sent);
+	assert_int_equal(dropped(b, OUT, 0, DROP_EGRESS_TAIL), 10 * ROUNDS - sent);
+	assert_int_equal(ctr_get(&q->trim_cut_bytes), sent * (BYTES - 128));
+	assert_int_equal(charged(b, 0), FULL * 4); // what was dropped has no cells
+	bench_publish(b, yaml(&all));
+	for (unsigned i = 0; i < ROUNDS; i++)
+		give(b, &f, 10);
+	check(b, OUT, 0, 20 * ROUNDS, sent + 10 * ROUNDS, 10 * ROUNDS - sent);
+	end_congestion(b, OUT);
+	bench_close(b);
+}
+
 static void ecn_of_a_trimmed_frame_stays(void **state)
 {
 	struct bench *b = open(&usual);
@@ -860,6 +895,7 @@ int main(void)
 		cmocka_unit_test(cells_of_the_cut_are_free),
 		cmocka_unit_test(a_copy_of_a_trimmed_frame_is_not_counted),
 		cmocka_unit_test(bytes_balance),
+		cmocka_unit_test(trimmed_frames_keep_to_their_share),
 		cmocka_unit_test(ecn_of_a_trimmed_frame_stays),
 		cmocka_unit_test(other_frames_are_dropped),
 		cmocka_unit_test(wred_drops_are_drops),
