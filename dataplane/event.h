@@ -24,6 +24,10 @@
 	  "the peer paused a class for nearly the whole last second, in one pause or in many")     \
 	X(PFC_PAUSED_OVER, "pfc-paused-normal",                                                    \
 	  "the peer no longer pauses the class for nearly the whole second")                       \
+	X(PAUSE_IGNORED, "pfc-ignored",                                                            \
+	  "the switch has paused a class for a second, and the peer went on sending frames of "    \
+	  "it: let the peer obey PFC, or put this traffic into a lossy class (at most one in ten " \
+	  "seconds)")                                                                              \
 	X(PAIR_DROPPED, "pair-dropped",                                                            \
 	  "a frame contradicts a flow's pair: the switch drops the pair and learns again (at "     \
 	  "most one a second)")                                                                    \
@@ -185,7 +189,7 @@ struct event {
 	// XOFF: cause_pack(); LOSSLESS_DROP: frame length; MAC_*: event_mac_b(); FDB_*: addresses;
 	// NEIGHBOUR_MAC: the new address in the low 48 bits, and bit 48 for IPv6;
 	// STORM: measured ns; STORM_OVER: ns in recovery; STORM_LIMIT: storms; PFC_RATE_*: frames
-	// per second; PFC_PAUSED*: microseconds of the last second;
+	// per second; PFC_PAUSED*: microseconds of the last second; PAUSE_IGNORED: frames;
 	// PAIR_DROPPED, FLOWS_FULL, CNP_CAP, RX_GUARD, ELEPHANTS*: how many since the last such
 	// event;
 	// WORKER_*: ns that it stood still; STANDIN_PAUSED: PFC frames;

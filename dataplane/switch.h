@@ -272,6 +272,10 @@ uint64_t switch_watchdog_recover(struct weir_switch *sw, unsigned port, unsigned
 uint64_t switch_watchdog_drop_all(struct weir_switch *sw, bool on);
 bool switch_watchdog_drops_all(const struct weir_switch *sw);
 
+// Frames that arrived in whole seconds for which the switch had paused their class: the peer does
+// not obey PAUSE.
+uint64_t switch_pause_ignored(const struct weir_switch *sw, unsigned port);
+
 // Frames that rule i of the port's guard remapped.
 uint64_t switch_guard_remapped(const struct weir_switch *sw, unsigned port, unsigned rule);
 

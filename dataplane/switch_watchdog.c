@@ -16,7 +16,11 @@
 
 #include "dataplane/svi.h"
 
-enum { RATES_EVERY_NS = 100000000 };
+enum {
+	RATES_EVERY_NS = 100000000,
+	IGNORED_FRAMES = 100, // in a second of a pause, from which on the peer does not obey it
+	IGNORED_SAY_S = 10, // between two events of a class
+};
 
 // Of one port; made with its first storm.
 struct storm_port {
@@ -28,6 +32,15 @@ struct storm_port {
 struct storm_rates {
 	struct pfc_rate in[N_CLASSES], out[N_CLASSES], paused[N_CLASSES];
 	uint64_t paused_us[N_CLASSES]; // since the start, as last read
+};
+
+// Of one port; made with its first pause of the peer.
+struct pause_answers {
+	struct pause_answer {
+		uint64_t since_ns; // when the pause began that is looked at; 0: none
+		uint64_t from_ns, frames; // when the present second began, and arrivals by then
+		uint64_t said_ns; // when the latest event was made
+	} of[N_CLASSES];
 };
 
 // ---- records of control's own
@@ -219,13 +232,82 @@ static void look_at_rates(struct weir_switch *sw, unsigned port, uint64_t now_ns
 	}
 }
 
+// ---- peers that do not obey PAUSE
+
+static bool pauses_peer(const struct port *p)
+{
+	uint64_t any = 0;
+
+	for (unsigned cls = 0; cls < N_CLASSES; cls++)
+		any |= gauge_get(&p->pfc_tx.stats[cls].since_ns);
+	return any != 0;
+}
+
+// Arrivals are known by group. Of several classes in one group the lowest stands for them.
+static bool stands_for_group(const struct classify_params *c, unsigned cls)
+{
+	for (unsigned lower = 0; lower < cls; lower++)
+		if (c->class_to_pg[lower] == c->class_to_pg[cls])
+			return false;
+	return c->lossless >> cls & 1;
+}
+
+// A peer that obeys sends nothing from a response time after the PAUSE on. Whole seconds of one
+// pause are looked at, so frames of before, and of a PAUSE that was repeated late, are too few.
+static void look_at_answer(struct weir_switch *sw, unsigned port, unsigned cls, uint64_t now_ns)
+{
+	const struct classify_params *c = &sw->policy_mem->ports[port].classify;
+	const struct port *p = sw->port[port];
+	struct pause_answer *a = &sw->storms.answers[port]->of[cls];
+	uint64_t since_ns = gauge_get(&p->pfc_tx.stats[cls].since_ns);
+	uint64_t frames = ctr_get(&p->pg[c->class_to_pg[cls]].c.rx_packets), came;
+
+	if (since_ns != a->since_ns) {
+		*a = (struct pause_answer){since_ns, now_ns, frames, a->said_ns};
+		return;
+	}
+	if (since_ns == 0 || now_ns - a->from_ns < SECOND_NS)
+		return;
+	came = frames - a->frames;
+	a->from_ns = now_ns;
+	a->frames = frames;
+	if (came < IGNORED_FRAMES)
+		return;
+	ctr_add(&sw->storms.ignored[port], came);
+	if (a->said_ns != 0 && now_ns - a->said_ns < IGNORED_SAY_S * (uint64_t)SECOND_NS)
+		return;
+	a->said_ns = now_ns;
+	control_say(sw, EVENT_PAUSE_IGNORED, port, cls, 0, came);
+}
+
+static void look_at_answers(struct weir_switch *sw, unsigned port, uint64_t now_ns)
+{
+	const struct classify_params *c = &sw->policy_mem->ports[port].classify;
+	struct storms *s = &sw->storms;
+
+	if (s->answers[port] == NULL && !pauses_peer(sw->port[port]))
+		return;
+	s->answers[port] = made(s->answers[port], sizeof(*s->answers[port]));
+	for (unsigned cls = 0; s->answers[port] != NULL && cls < N_CLASSES; cls++)
+		if (stands_for_group(c, cls))
+			look_at_answer(sw, port, cls, now_ns);
+}
+
+uint64_t switch_pause_ignored(const struct weir_switch *sw, unsigned port)
+{
+	return ctr_get(&sw->storms.ignored[port]);
+}
+
 void storms_rates(struct weir_switch *sw, uint64_t now_ns)
 {
 	if (sw->storms.rates_ns != 0 && now_ns - sw->storms.rates_ns < RATES_EVERY_NS)
 		return;
 	sw->storms.rates_ns = now_ns;
-	for (unsigned port = 0; port < sw->n_ports; port++)
+	for (unsigned port = 0; port < sw->n_ports; port++) {
 		look_at_rates(sw, port, now_ns);
+		if (switch_port(sw, port)->facts.pfc_tx)
+			look_at_answers(sw, port, now_ns);
+	}
 }
 
 // ---- what operators ask for, and reloads
@@ -254,6 +336,8 @@ void storms_new_policy(struct weir_switch *sw)
 			if ((lossy >> c & 1) && escalated(sw, port, c))
 				control_say(sw, EVENT_STORM_RECOVERED, port, c, 0, 0);
 		end_escalations(sw, port, lossy);
+		if (sw->storms.answers[port] != NULL) // classes may be in other groups now
+			*sw->storms.answers[port] = (struct pause_answers){0};
 	}
 }
 
@@ -364,5 +448,6 @@ void storms_free(struct weir_switch *sw)
 			rte_free(sp->limit[c]);
 		rte_free(sp);
 		rte_free(sw->storms.rates[port]);
+		rte_free(sw->storms.answers[port]);
 	}
 }

@@ -303,6 +303,7 @@ static const struct {
 	[EVENT_PFC_RATE_DOWN] = {"info", NULL, {PFC_RATE}},
 	[EVENT_PFC_PAUSED] = {"warning", NULL, {{OF_B, OWN("paused_us_per_s")}}},
 	[EVENT_PFC_PAUSED_OVER] = {"info", NULL, {{OF_B, OWN("paused_us_per_s")}}},
+	[EVENT_PAUSE_IGNORED] = {"warning", NULL, {{OF_B, KNOWN(STAND_IN, frames)}}},
 	[EVENT_PAIR_DROPPED] = {"warning", NULL, {HOW_MANY}},
 	[EVENT_FLOWS_FULL] = {"warning", NULL, {HOW_MANY}},
 	[EVENT_CNP_CAP] = {"warning", NULL, {HOW_MANY}},

@@ -894,6 +894,7 @@ static void clear_port(struct observe *o, unsigned port, uint64_t now_ns)
 	take(&b->fdb, &switch_fdb_port(o->sw, port)->c, sizeof(b->fdb));
 	b->pfc_ignored_lossy = ctr_get(&rx->ignored_lossy);
 	b->pfc_empty_vector = ctr_get(&rx->empty_vector);
+	b->pause_ignored = switch_pause_ignored(o->sw, port);
 	switch_drv_stats(o->sw, port, &b->drv);
 	b->steering = steering_of(o, port);
 	b->standin_sent = standin_sent(o, port);

@@ -34,7 +34,7 @@ struct port_baseline {
 	struct pg_counters pg[N_PGS];
 	struct drop_counters drops[N_CLASSES][N_DROP_REASONS];
 	struct pfc_counts pfc[N_PFC_DIRS][N_CLASSES];
-	uint64_t pfc_ignored_lossy, pfc_empty_vector;
+	uint64_t pfc_ignored_lossy, pfc_empty_vector, pause_ignored;
 	struct watchdog_class watchdog[N_CLASSES];
 	uint64_t remapped[GUARD_MAX_RULES];
 	struct ipcc_counters ipcc[N_QUEUES];

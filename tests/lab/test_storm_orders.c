@@ -337,6 +337,48 @@ static void pauses_that_are_no_storm_are_told_by_their_share(void **state)
 	bench_close(b);
 }
 
+// Port 2 does not send, so the groups of the others fill up, and their hosts are paused. Host 1
+// obeys.
+static void send_at_rate(struct bench *b, unsigned per_tenth, unsigned tenths)
+{
+	for (unsigned i = 0; i < tenths; i++) {
+		send(b, 0, 2, 3, per_tenth);
+		send(b, 1, 2, 3, per_tenth);
+		next_tenth(b);
+	}
+}
+
+static void a_peer_that_sends_on_while_it_is_paused_is_named(void **state)
+{
+	struct storm_setup s = storm_setup(WATCHDOG_PFC_OFF);
+	const struct event *e;
+	struct bench *b;
+
+	(void)state;
+	b = storm_open(&s);
+	b->host[0].obey_after_ns = UINT64_MAX;
+	bench_tx(b, 2, -1, false);
+	while (switch_pfc_tx(b->sw, 0)->stats[3].since_ns == 0)
+		send(b, 0, 2, 3, 100);
+	next_tenth(b);
+	send_at_rate(b, 9, 11); // fewer than 100 in a second: they may have been on their way
+	assert_int_equal(n_of(b, EVENT_PAUSE_IGNORED), 0);
+	assert_int_equal(switch_pause_ignored(b->sw, 0), 0);
+	send_at_rate(b, 20, 20);
+	assert_int_equal(n_of(b, EVENT_PAUSE_IGNORED), 1); // in ten seconds
+	e = event(b, EVENT_PAUSE_IGNORED, 0);
+	assert_int_equal(e->port, 0);
+	assert_int_equal(e->cls, 3);
+	assert_in_range(e->b, 100, 200);
+	assert_in_range(switch_pause_ignored(b->sw, 0), 300, 400);
+	send_at_rate(b, 0, 11);
+	send_at_rate(b, 0, 11); // the last second with frames is over
+	assert_int_equal(n_of(b, EVENT_PAUSE_IGNORED), 1);
+	assert_in_range(switch_pause_ignored(b->sw, 0), 300, 400);
+	assert_int_equal(switch_pause_ignored(b->sw, 1), 0);
+	bench_close(b);
+}
+
 static void a_late_look_finds_no_more_than_a_second_a_second(void **state)
 {
 	struct storm_setup s = storm_setup(WATCHDOG_PFC_OFF);
@@ -392,6 +434,7 @@ int main(void)
 		cmocka_unit_test(high_rates_of_received_pfc_are_told_once_and_so_is_their_end),
 		cmocka_unit_test(high_rates_of_sent_pfc_are_told),
 		cmocka_unit_test(pauses_that_are_no_storm_are_told_by_their_share),
+		cmocka_unit_test(a_peer_that_sends_on_while_it_is_paused_is_named),
 		cmocka_unit_test(a_late_look_finds_no_more_than_a_second_a_second),
 		cmocka_unit_test(a_warning_ends_with_the_policy_that_wanted_it),
 	};

@@ -72,7 +72,7 @@ static void a_table_of_zeros_is_one_sentence(void **state)
 		 "the switch has consumed no control frame; --all shows 8 kinds without a frame\n\n"
 		 "every frame has come through the receive ring\n"},
 		{"hints", "{\"hints\": [{\"port\": \"p1\", \"roce_not_ect\": 0}]}",
-		 "no sign of a wrong configuration; --all shows 12 signs without a frame\n"},
+		 "no sign of a wrong configuration; --all shows 13 signs without a frame\n"},
 		{"guard", "{\"guard\": []}", "no frame has turned back inside a group of ports\n"},
 		{"queues", "{\"queues\": [{\"port\": \"p1\", \"queue\": 0, \"tx_packets\": 0}],"
 			   " \"pools\": [{\"size_bytes\": 1000}]}",
@@ -176,7 +176,7 @@ static void rows_of_zeros_are_counted_and_the_others_shown(void **state)
 		  "(2 classes without PFC are not shown; name a port, or --all, to see them)\n");
 	want_part("hints", hints, &plain,
 		  "p1    roce_in_lossy_class  70,211  RoCEv2 frames that the policy puts into a "
-		  "lossy class\n(11 signs without a frame are not shown;");
+		  "lossy class\n(12 signs without a frame are not shown;");
 	want_part("watchdog",
 		  "{\"watchdog\": [{\"port\": \"p1\", \"class\": 3, \"status\": \"stormed\"},"
 		  " {\"port\": \"p2\", \"class\": 3, \"status\": \"operational\", \"detected\": 0},"
@@ -391,7 +391,7 @@ static void a_text_in_the_last_column_goes_on_below(void **state)
 	     "----  -------------------  ------  -----------------------------\n"
 	     "p1    roce_in_lossy_class  70,211  RoCEv2 frames that the policy\n"
 	     "                                   puts into a lossy class\n"
-	     "(11 signs without a frame are not shown; name a port, or --all, to see them)\n");
+	     "(12 signs without a frame are not shown; name a port, or --all, to see them)\n");
 }
 
 static void no_width_is_too_small(void **state)

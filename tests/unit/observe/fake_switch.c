@@ -261,6 +261,11 @@ bool switch_watchdog_drops_all(const struct weir_switch *sw)
 	return sw->drops_all;
 }
 
+uint64_t switch_pause_ignored(const struct weir_switch *sw, unsigned port)
+{
+	return sw->port[port].pause_ignored;
+}
+
 uint64_t switch_guard_remapped(const struct weir_switch *sw, unsigned port, unsigned rule)
 {
 	return sw->port[port].remapped[rule];

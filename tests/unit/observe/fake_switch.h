@@ -25,7 +25,7 @@ struct fake_port {
 	struct watchdog_class watchdog[N_CLASSES];
 	enum watchdog_status status[N_CLASSES];
 	struct pause_cause last[N_PGS], now[N_PGS]; // causes
-	uint64_t remapped[GUARD_MAX_RULES];
+	uint64_t remapped[GUARD_MAX_RULES], pause_ignored;
 	bool notifies[N_QUEUES]; // ipcc says something of the queue
 	struct ipcc_counters ipcc[N_QUEUES];
 	struct port_flow_counters flows;

@@ -159,6 +159,10 @@ static void storms_are_told_with_action_and_times(void **state)
 		{{.type = EVENT_PFC_PAUSED, .port = 0, .cls = 3, .b = 990000},
 		 " warning pfc-paused-long: the peer paused a class for nearly the whole last "
 		 "second, in one pause or in many port=p1 class=3 paused_us_per_s=990000\n"},
+		{{.type = EVENT_PAUSE_IGNORED, .port = 0, .cls = 3, .b = 812},
+		 " warning pfc-ignored: "},
+		{{.type = EVENT_PAUSE_IGNORED, .port = 0, .cls = 3, .b = 812},
+		 " port=p1 class=3 frames=812\n"},
 	};
 	struct bench *b = *state;
 
