@@ -41,7 +41,7 @@ enum top_count {
 	TOP_RX_BYTES,
 	TOP_RX_MISSED,
 	TOP_HINT, // the first of TOP_HINTS counters, in the order of top_hints
-	TOP_HINTS = 12,
+	TOP_HINTS = 13,
 	N_TOP_COUNTS = TOP_HINT + TOP_HINTS,
 };
 

@@ -23,6 +23,8 @@ const struct top_hint top_hints[TOP_HINTS] = {
 	 "enter the address into fdb, or set flood: on in the class"},
 	{F_HINTS_unknown_probes, "lossless frames to unknown addresses, sent as probes",
 	 "enter the address into fdb, or let the station send"},
+	{F_HINTS_pause_ignored, "frames of a peer that does not obey PAUSE",
+	 "use a card with PFC, or a lossy class"},
 	{F_HINTS_copp_dropped, "ARP and ND beyond copp, dropped", "find the sender, or raise copp"},
 	{F_HINTS_routed_too_long, "frames longer than the MTU of the port they are routed to",
 	 "give all hosts one MTU, or let ICMP reach the senders"},

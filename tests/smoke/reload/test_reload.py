@@ -246,7 +246,7 @@ def t_a_bad_watchdog_is_refused_and_the_old_one_stays(sw, file):
     want("keys changed" in file.reload(more=watchdog("{detect: 200ms, action: alert}")), "added")
     before = show("config")
     for key, value, why in (
-            ("detect", "40ms", "40ms is below the minimum 100ms"),
+            ("detect", "900us", "900us is below the minimum 1ms"),
             ("detect", "400a", '"400a": expected a time such as 10us (ns us ms s)'),
             ("action", "invalid", '"invalid": expected one of drop, forward, alert')):
         want_eq(file.refused(more=watchdog(f"{{{key}: {value}}}")),

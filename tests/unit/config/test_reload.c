@@ -114,7 +114,7 @@ static const char guarded[] =
 	"    watchdog: {action: forward, detect: 103ms, restore: 104ms,\n"
 	"               limit: {count: 28, window: 22s, then: pfc_off}}\n"
 	"    guard: {group: others, remap: [{dscp: 27, to_class: 1, to_dscp: 8}]}\n"
-	"    classes: {3: {lossless: on}}\n"
+	"    classes: {3: {lossless: on, watchdog: {detect: 105ms, restore: 106ms}}}\n"
 	"  r: {watchdog: off, classes: {3: {lossless: on}}}\n";
 
 // Flow table, pairing and notifications.
@@ -124,7 +124,7 @@ static const char notifying[] =
 	"  elephants: {rate: 3G, end_rate: 2G, bytes: 3MB, age: 9ms,\n"
 	"              mice_packets: 127}\n"
 	"  microbursts: {window: 2ms, from: 40%}\n"
-	"  trim: {size: 129, dscp: from_class, class: 4, queue: 5, lengths: keep}\n"
+	"  trim: {size: 129, dscp: from_class, class: 4, queue: 5, lengths: keep, share: 9%}\n"
 	"  pairing: {matches: 5, sources: [cm, ack]}\n"
 	"ports:\n"
 	"  - {name: n1, device: \"xdp:n1\", speed: 1G, profile: q}\n"
@@ -161,6 +161,7 @@ static const char kernel_short[] = "control_plane: linux\n"
 
 #define WP "ports[1].watchdog."
 #define WQ "profiles.q.watchdog."
+#define WC "profiles.q.classes.3.watchdog."
 #define GP "ports[1].guard."
 #define GQ "profiles.q.guard."
 
@@ -370,6 +371,8 @@ static const struct change changes[] = {
 	{"count: 28", "count: 18", " " WQ "limit.count", NULL},
 	{"window: 22s", "window: 32s", " " WQ "limit.window", NULL},
 	{"then: pfc_off", "then: port_down", " " WQ "limit.then", NULL},
+	{"detect: 105ms", "detect: 115ms", " " WC "detect", NULL},
+	{"restore: 106ms", "restore: 116ms", " " WC "restore", NULL},
 	{"r: {watchdog: off,", "r: {watchdog: on,", " profiles.r.watchdog", NULL},
 	{"group: others", "group: more", " " GQ "group", NULL},
 	{"dscp: 27, to", "dscp: 29, to", " " GQ "remap[0].dscp", NULL},
@@ -401,6 +404,7 @@ static const struct change changes[] = {
 	{"class: 4, q", "class: 3, q", " switch.trim.class", NULL},
 	{"queue: 5, l", "queue: auto, l", " switch.trim.queue", NULL},
 	{"lengths: keep", "lengths: exact", " switch.trim.lengths", NULL},
+	{"share: 9%", "share: 8%", " switch.trim.share", NULL},
 	{"discard: trim", "discard: drop", " " Q2 "egress.discard", NULL},
 	{"color: red, c", "color: yellow, c", " " Q2 "elephants.color", NULL},
 	{"class: 1, dscp: 9", "class: 0, dscp: 9", " " Q2 "elephants.class", NULL},
