@@ -164,7 +164,8 @@ static const struct cfg_row root_rows[] = {
 		 "so "
 		 "long; looked at once a millisecond"},
 	{FIELD(CFG_LINE, sc_keys, policy), .max = SC_MAX_PATH, .dflt_text = "the switches'",
-	 .help = "policy file of all switches, the very file that runs live; seen from this file"},
+	 .help = "policy file of all switches, the very file that runs live; seen from this file. "
+		 "Without dot and slash also the name of a bundled policy, such as `roce`"},
 	{FIELD(CFG_NODE, sc_keys, override), .dflt_text = "none",
 	 .help = "keys of the policy, laid over the file for all switches; `~` removes a key"},
 	{FIELD(CFG_MAP, sc_keys, topology), .sub = &sc_topology_schema, .dflt_text = "none",
@@ -308,7 +309,7 @@ static void finish_switches(struct sc_builder *b)
 		uint32_t p = 0;
 
 		if (policy->text != NULL)
-			sw->policy_file = sc_relative(b, policy->text);
+			sw->policy_file = sc_policy_path(b, policy->text);
 		else if (!policy->given)
 			diag_add(b->r.sink, DIAG_ERROR, b->k.map.at, "policy",
 				 "is required: the policy file that the switches run");

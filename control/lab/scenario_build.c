@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "control/config/rows.h"
 #include "control/config/units.h"
+#include "control/lab/lab.h"
 #include "control/lab/routes.h"
 #include "control/lab/scenario_int.h"
 #include "dataplane/rng.h"
@@ -250,6 +252,17 @@ enum { LIGHT_CM_PER_10NS = 198 };
 const char *sc_relative(struct sc_builder *b, const char *path)
 {
 	return *path == '/' ? path : arena_printf(b->r.arena, "%s%s", b->folder, path);
+}
+
+// A name with a dot or a slash is a file's.
+const char *sc_policy_path(struct sc_builder *b, const char *name)
+{
+	const char *path = sc_relative(b, name), *bundled;
+
+	if (strpbrk(name, "./") != NULL || access(path, F_OK) == 0)
+		return path;
+	bundled = arena_printf(b->r.arena, "%s/../%s.yaml", bundle_dir(), name);
+	return access(bundled, R_OK) == 0 ? bundled : path;
 }
 
 // ---- names

@@ -330,7 +330,7 @@ static void fill_reload(struct fault_reader *r)
 	struct diag_sink *s = r->b->r.sink;
 
 	if (k->policy.text != NULL)
-		r->f->policy_file = sc_relative(r->b, k->policy.text);
+		r->f->policy_file = sc_policy_path(r->b, k->policy.text);
 	if (k->override != NULL && k->override->kind != NODE_MAP)
 		diag_add(s, DIAG_ERROR, k->override->at,
 			 arena_printf(r->b->r.arena, "%s.override", k->map.path), "expected a map");

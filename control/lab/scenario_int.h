@@ -123,6 +123,8 @@ struct sc_builder {
 
 // A path of the file as seen from here.
 const char *sc_relative(struct sc_builder *b, const char *path);
+// Of a policy: `roce` is conf/roce.yaml where no file has this name.
+const char *sc_policy_path(struct sc_builder *b, const char *name);
 
 // The routes of a list of sc_route_keys, for a switch. Returns how many.
 uint32_t sc_read_routes(struct sc_builder *b, uint32_t sw, const struct cfg_list *list,

@@ -200,6 +200,13 @@ class Value:
         self.text = '' if ' to ' in text else text # of a list: the one value that decides is shown
         self.value = Number(NAN if row.get('value') is None else row['value'])
         self.passed = row.get('passed') # None: no expectation
+        self.limit = self.limit_of(row.get('expected') or '')
+
+    def limit_of(self, text):
+        """The number of '<= 400KB', in the unit of the value; None: none, or 0."""
+        found = re.fullmatch('[<>]=? (.*)', text)
+        number = quantity(found.group(1)) if found else None
+        return number[0] if number and number[0] and number[1] == self.unit else None
 
     def shown(self, digits):
         return (self.text or printed(self.unit, self.value, digits)) + \
@@ -357,6 +364,11 @@ class Sweep:
 
     # ---- the page
 
+    def limit(self, column):
+        """What the expectation allows, the same in all runs; else None."""
+        limits = {p.values[column].limit for p in self.points if column < len(p.values)}
+        return limits.pop() if len(limits) == 1 else None
+
     def axis(self, v):
         """Quantities of one unit in ascending order have their places on an axis, words none."""
         xs = [quantity(text) for text in v.values]
@@ -371,7 +383,8 @@ class Sweep:
         return {'kind': 'weir-sweep', 'title': f'{os.path.basename(self.o.files[0])}: '
                 f'{", ".join(v.name(self.varies) for v in self.varies)}',
                 'scenario': self.o.files[0], 'axes': [self.axis(v) for v in self.varies],
-                'columns': [{'name': v.name, 'unit': v.unit} for v in self.columns()],
+                'columns': [{'name': v.name, 'unit': v.unit, 'limit': self.limit(i)}
+                            for i, v in enumerate(self.columns())],
                 'runs': [{'at': [v.values.index(s) for v, s in zip(self.varies, p.settings)],
                           'word': p.word(), 'passed': p.passed, 'error': p.error,
                           'report': p.report, 'set': dict(zip((v.key for v in self.varies),

@@ -26,6 +26,7 @@ GRID = {1: 4, 2: 4} # values of a range in the grid, by the number of ranges; el
 LEAST_STEP, LEAST_AT_LIMIT = 1 / 12, 1 / 48 # of a range: the search ends below them
 MAX_GRID, MAX_ROUNDS, MAX_SEEDS = 1024, 64, 64
 EQUAL = 1e-9
+FAR = 2 # times the worst point of the front, or the scenario as it is
 
 
 # ---- what is varied
@@ -423,13 +424,18 @@ class Tune:
                     [y for t in trials for y in (t.score, NAN)])
 
         best = self.best()
+        # One point far above the others would flatten them.
+        most = FAR * max([1, *(t.score for t in front)])
+        near = [t for t in shown if t.score <= most]
+        far = len(shown) - len(near)
+        left_out = f', {far} above {printed("share", most)} left out' if far else ''
         return Plot(cut(f'{self.o.objective} by throughput', 0, 110),
                     {'what': 'throughput, of the best', 'unit': 'share'},
                     {'what': 'objective, of the scenario as it is', 'unit': 'share'},
                     [('Pareto front', [t.share for t in front[::-1]],
                       [t.score for t in front[::-1]]),
-                     dots('allowed', [t for t in shown if t.verdict == 'ok']),
-                     dots('not allowed', [t for t in shown if t.verdict != 'ok']),
+                     dots(f'not allowed{left_out}', [t for t in near if t.verdict != 'ok']),
+                     dots('allowed', [t for t in near if t.verdict == 'ok']),
                      dots('as it is', [self.start]),
                      dots(self.setting(best), [best] if best.verdict == 'ok' else [])])
 

@@ -226,7 +226,7 @@ def partial(lab):
 
 
 def sweep(lab):
-    plain = lab.text[:lab.text.index('expect:')] + 'expect:\n  - rate(h1) > 0\n'
+    plain = lab.text[:lab.text.index('expect:')] + 'expect:\n  - rate(h1) > 2K\n'
     path = lab.write('plain.yaml', plain)
     p = lab.run('sweep', path, '--vary', 'duration=3ms,2ms,x', '--vary', 'flows[0].class=3,0',
                 '--metric',
@@ -245,6 +245,7 @@ def sweep(lab):
     axes = data['axes']
     must(data['kind'] == 'weir-sweep' and [a['name'] for a in axes] == ['duration', 'class'] and
          axes[0]['numbers'] is axes[1]['numbers'] is None, f'the axes: {axes}')
+    must([c['limit'] for c in data['columns']] == [2000, None], f'limits: {data["columns"]}')
     for r, row in zip(data['runs'], rows):
         keys = [a['values'][i] for a, i in zip(axes, r['at'])]
         must(keys == [row['duration'], row['flows[0].class']], f'a run at {keys}')

@@ -50,6 +50,22 @@ def list_filters_by_a_word_of_any_case():
     want(lab("list", "a", "b").returncode == 2, "two words")
 
 
+def a_policy_goes_by_its_name_where_no_file_has_it():
+    text = pathlib.Path(ROOT, "conf/lab/convergence.yaml").read_text(encoding="ascii")
+    own = re.sub(r"(?m)^policy: .*$", "policy: roce", text)
+    want(own != text, "the scenario has no policy of its own")
+    with tempfile.TemporaryDirectory() as top:
+        file = pathlib.Path(top, "own.yaml")
+        file.write_text(own, encoding="ascii")
+        done = lab("check", str(file))
+        want(done.returncode == 0, done.stderr)
+        pathlib.Path(top, "roce").write_text("nonsense: 1\n", encoding="ascii")
+        done = lab("check", str(file))
+        want("/roce:1:1: nonsense: unknown key" in done.stderr, done.stderr)
+        file.write_text(own.replace("policy: roce", "policy: rose"), encoding="ascii")
+        want("rose: cannot open" in lab("check", str(file)).stderr, "a name that is wrong")
+
+
 def a_scenario_goes_by_its_name_where_no_file_has_it():
     with tempfile.TemporaryDirectory() as top:
         done = lab("check", "two-senders-pfc", cwd=top)
@@ -135,6 +151,7 @@ def the_build_installs_the_modules_of_sweeps():
 
 
 CASES = [list_has_a_line_of_80_columns_for_each_scenario, list_filters_by_a_word_of_any_case,
+         a_policy_goes_by_its_name_where_no_file_has_it,
          a_scenario_goes_by_its_name_where_no_file_has_it, an_unknown_name_gets_the_nearest,
          what_is_wrong_with_a_command_fits_80_columns,
          an_unknown_option_gets_the_nearest_of_its_command,

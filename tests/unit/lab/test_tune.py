@@ -148,6 +148,17 @@ class Verdict(unittest.TestCase):
         self.assertAlmostEqual(trials[2].score, math.sqrt(2 * 0.6))
 
 
+class Picture(unittest.TestCase):
+    def test_a_point_far_above_the_others_is_left_out_and_counted(self):
+        t = a_tuner("kmin=10KB,20KB,30KB")
+        searched(t, lambda texts: {"10KB": (9.0, 1, 5), "20KB": (0.5, 1, 0), "30KB": (1.5, 1, 5)}
+                 [texts[0]] if texts else (1.0, 1, 0))
+        plot = t.plot().data()
+        names = [s["name"] for s in plot["series"]]
+        self.assertEqual(names[1:3], ["not allowed, 1 above 200% left out", "allowed"])
+        self.assertEqual(max(y for s in plot["series"] for y in s["y"] if y is not None), 1.5)
+
+
 class Snippet(unittest.TestCase):
     def test_keys_of_the_policy_are_a_tree_and_others_comments(self):
         t = a_tuner("kmin=1KB,2KB", "pmax=1%,2%", "policy.switch.workers=1,2",

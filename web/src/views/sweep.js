@@ -138,6 +138,7 @@ export function sweepSpec(data, c) {
         text: `${settingOf(data, r)}: ${shown(r, c)}, ${r.word}; opens the page of the run`,
       };
   }
+  const { limit } = data.columns[c];
   const log = axis.numbers && xs[0] > 0 && xs.at(-1) > xs[0] * 20;
   return {
     id: `sweep-${c}`,
@@ -154,9 +155,14 @@ export function sweepSpec(data, c) {
     xLabel: axis.numbers
       ? `${nameOf(axis)}${log ? ' (log)' : ''}`
       : `${nameOf(axis)}: ${axis.values.map((v, i) => `${i + 1} = ${v}`).join(', ')}`,
-    series: [...by]
-      .filter(([, values]) => values.some((v) => v !== null))
-      .map(([name, values]) => ({ name, values, links: links.get(name) })),
+    series: [
+      ...[...by]
+        .filter(([, values]) => values.some((v) => v !== null))
+        .map(([name, values]) => ({ name, values, links: links.get(name) })),
+      ...(Number.isFinite(limit)
+        ? [{ name: 'limit', values: limit, kind: 'mark', colour: 'muted' }]
+        : []),
+    ],
   };
 }
 
