@@ -89,6 +89,7 @@ test('a rate on the line has 24 bytes for each frame, and fills the speed', () =
   const columns = ['tx_bytes', 'tx_packets'].map((fact) => ['s1', 'ports', 'p1', null, fact]);
   const t = Timeline.from({ columns, frames: [[0], [1000, 0, 77, 1, 2], [2000]] });
   assert.deepEqual([...t.lineRate('s1', 'ports', 'p1', 'tx')].slice(1), [1e9, 0]);
+  assert.deepEqual([...t.lineRate('s1', 'ports', 'p1', 'tx', 2)], [5e8, 5e8, 5e8], 'the mean');
   assert.equal(t.lineRateAt(0, 1, 1), 1e9);
   assert.deepEqual([...t.lineRate('s1', 'ports', 'p2', 'tx')].slice(1), [0, 0]);
 });

@@ -181,11 +181,15 @@ export class Timeline {
   }
 
   /** Bits per second on the line: those of the frames, and 24 bytes of overhead for each. `way`:
-   *  tx or rx, of a port or a host. Only this rate can reach the speed of a port. */
-  lineRate(sw, list, object, way) {
-    const bytes = this.rate(this.find(sw, list, object, null, `${way}_bytes`), 8e9);
-    const frames = this.rate(this.find(sw, list, object, null, `${way}_packets`), 8e9);
-    return bytes.map((v, k) => v + LINE_OVERHEAD * frames[k]);
+   *  tx or rx, of a port or a host. Only this rate can reach the speed of a port. n: a mean over so
+   *  many frames of the timeline. */
+  lineRate(sw, list, object, way, n = 0) {
+    const of = (fact) => {
+      const i = this.find(sw, list, object, null, `${way}_${fact}`);
+      return n ? this.meanRate(i, 8e9, n) : this.rate(i, 8e9);
+    };
+    const frames = of('packets');
+    return of('bytes').map((v, k) => v + LINE_OVERHEAD * frames[k]);
   }
 
   /** The same of one frame, by the numbers of both columns. */

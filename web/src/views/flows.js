@@ -33,7 +33,7 @@ function ratesSpec(
     series: top.map((c) => ({
       name: names ? `${c.object} ${c.index ?? ''}`.trim() : c.object,
       values: onLine
-        ? t.lineRate(c.sw, list, c.object, 'tx')
+        ? t.lineRate(c.sw, list, c.object, 'tx', t.stepFrames(c.i))
         : mean
           ? t.meanRate(c.i, scale)
           : t.rate(c.i, scale),
@@ -48,7 +48,7 @@ function spanOf(t, columns) {
   const frame = (t.times.at(-1) - t.times[0]) / Math.max(1, t.length - 1);
   const spans = columns.map((c) => t.stepFrames(c.i) * frame);
   const [least, most] = [Math.min(...spans), Math.max(...spans)].map((v) => time(v, 2));
-  return least === most ? least : `${least} to ${most}, four steps of the flow`;
+  return least === most ? least : `${least} to ${most}, four steps of each`;
 }
 
 export const flowSpecs = {
@@ -60,6 +60,7 @@ export const flowSpecs = {
   hosts: (m) =>
     ratesSpec(m, 'hosts', 'Hosts: sent, on the line', 'hosts', 'tx_bytes', {
       onLine: true,
+      mean: 'frames with their 24 bytes of overhead',
       empty: 'The timeline has no hosts.',
     }),
   goodput: (m) =>
