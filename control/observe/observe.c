@@ -136,6 +136,7 @@ static struct value pause_change_us(const struct at *a, enum pfc_dir dir)
 
 // The thresholds as they stand with the pool as it is filled now. Both count what the group holds
 // outside headroom and skid: min is used first and given back last.
+// With an alpha above 1 the arithmetic gives more than the pool, which no group can hold.
 static uint64_t ingress_free(const struct at *a)
 {
 	struct pool_use pool = switch_pool(a->o->sw, POOL_INGRESS);
@@ -146,15 +147,18 @@ static uint64_t ingress_free(const struct at *a)
 static uint64_t xoff_at_cells(const struct at *a)
 {
 	const struct pg_params *p = &a->pp->pg[a->i];
+	uint64_t most = switch_pool(a->o->sw, POOL_INGRESS).size;
 
-	return p->min_cells + threshold_cells(&p->shared, ingress_free(a));
+	return p->min_cells + min_u64(threshold_cells(&p->shared, ingress_free(a)), most);
 }
 
 static uint64_t xon_at_cells(const struct at *a)
 {
 	const struct pg_params *p = &a->pp->pg[a->i];
+	uint64_t most = switch_pool(a->o->sw, POOL_INGRESS).size;
 
-	return p->min_cells + pg_xon_at(p, ingress_free(a));
+	most = most > p->xon_offset_cells ? most - p->xon_offset_cells : 0;
+	return p->min_cells + min_u64(pg_xon_at(p, ingress_free(a)), max_u64(most, p->xon_cells));
 }
 
 // ---- frames that met a port's driver and did not come through its receive ring: kept for the

@@ -211,6 +211,28 @@ static void cells_are_shown_as_bytes(void **state)
 	json_object_put(data);
 }
 
+// Alpha 8 of a pool of 1,000 cells with 10 in use is 7,920 cells. A group gets the pool at most.
+static void no_threshold_is_larger_than_the_pool(void **state)
+{
+	struct bench *b = *state;
+	struct policy_port *p = &b->sw->policy->ports[0];
+	struct json_object *data;
+
+	p->pg[3].shared = (struct threshold){.dynamic = true, .alpha_log2 = 3};
+	p->pg[3].min_cells = 4;
+	p->pg[3].xon_cells = 0;
+	p->pg[3].xon_offset_cells = 100;
+	data = observe_show(b->o, "buffers", 0, SECOND);
+	assert_int_equal(number(row(data, "pgs", 3), "xoff_at_bytes"), 1004 * 256);
+	assert_int_equal(number(row(data, "pgs", 3), "xon_at_bytes"), 904 * 256);
+	json_object_put(data);
+	p->pg[3].shared.alpha_log2 = 0;
+	data = observe_show(b->o, "buffers", 0, SECOND);
+	assert_int_equal(number(row(data, "pgs", 3), "xoff_at_bytes"), 994 * 256);
+	assert_int_equal(number(row(data, "pgs", 3), "xon_at_bytes"), 894 * 256);
+	json_object_put(data);
+}
+
 // ---- latency
 
 static void stayed(struct queue_counters *q, uint64_t ns, uint64_t n)
@@ -339,6 +361,14 @@ static void thresholds_are_those_of_the_policy_that_runs(void **state)
 	assert_int_equal(number(r, "min_bytes"), 4 * 256);
 	assert_int_equal(number(r, "headroom_bytes"), 100 * 256);
 	assert_int_equal(number(list(data, "buffer"), "size_bytes"), 256000);
+	json_object_put(data);
+	p->pg[3].xon_offset_cells = 999;
+	data = observe_show(b->o, "buffers-config", 1, SECOND);
+	assert_int_equal(number(row(data, "pg_config", 3), "xon_offset_bytes"), 999 * 256);
+	json_object_put(data);
+	p->pg[3].xon_offset_cells = 1000; // as the importer writes it for `xon` alone
+	data = observe_show(b->o, "buffers-config", 1, SECOND);
+	assert_null(json_object_object_get(row(data, "pg_config", 3), "xon_offset_bytes"));
 	json_object_put(data);
 }
 
@@ -602,6 +632,7 @@ int main(void)
 		T(counters_count_from_the_clear_and_gauges_do_not),
 		T(raw_rows_ignore_the_clear),
 		T(cells_are_shown_as_bytes),
+		T(no_threshold_is_larger_than_the_pool),
 		T(quantiles_are_upper_ends_of_their_buckets_and_the_maximum_is_exact),
 		T(a_clear_restarts_quantiles_and_maximum),
 		T(the_maximum_is_no_less_than_the_quantiles_after_watermarks_are_cleared),
