@@ -135,7 +135,7 @@ void trim_check(const struct config *c, struct diag_sink *s)
 
 // ---- compile
 
-enum { SHARE_BURST_FRAMES = 64 };
+enum { SHARE_BURST_FRAMES = 512 };
 
 // What frames of one burst may take ahead of the share: the time of so many, and a millisecond at
 // least.

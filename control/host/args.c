@@ -346,6 +346,9 @@ static const struct opt rows[] = {
 	 "DSCP 0..63 of frames that a switch trims (switch.trim): a listener asks for their "
 	 "packets again at once (default none: they are frames with a wrong iCRC)",
 	 0, take_trimmed},
+	{"selective", 0, NULL,
+	 "after a loss send only the missing packets again (selective repeat), and not all behind "
+	 "them; sender and listener need it", AT(selective)},
 	{"ecn", 0, "CODEPOINT",
 	 "ECN codepoint of the data: ect0 (default), ect1 or not-ect",
 	 AT(ecn), take_word, .words = nic_ecn_words},

@@ -21,7 +21,8 @@ struct host_args {
 	uint8_t inof; // enum inof_role; 0: off
 	const char *nqn; // NULL: none
 	uint8_t n_to;
-	bool listen, storm, ignore_pause, busy, json, no_xon, no_verify, help, version;
+	bool listen, storm, ignore_pause, busy, json, no_xon, no_verify, selective, help,
+		version;
 	uint8_t role; // enum host_role
 	uint8_t op; // enum req_op
 	uint8_t ecn; // enum nic_ecn

@@ -111,6 +111,7 @@ static int make_nic(struct host *h, struct rte_mempool *pool)
 	for (unsigned i = 0; i < a->n_dscps; i++)
 		c.class_of_dscp[a->dscps[i]] = a->classes[i];
 	c.trimmed_dscps = a->trimmed_dscps;
+	c.selective = a->selective;
 	if (a->burst_ns != 0)
 		c.facts.shaper_burst_ns = (uint32_t)a->burst_ns;
 	// A device may carry more than our frames' memory holds.

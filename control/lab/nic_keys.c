@@ -12,7 +12,7 @@ static const char *const preset_words[] = {PRESETS, NULL};
 static const char *const cc_words[] = {PRESETS, "none", "dcqcn", "paper", "connectx", "qcn", NULL};
 static const char *const flavour_words[] = {
 	[CC_NONE] = "none", [CC_PAPER] = "paper", [CC_CONNECTX] = "connectx", NULL};
-enum { GO_BACK_0, GO_BACK_N };
+enum { GO_BACK_0, GO_BACK_N, GO_BACK_SELECTIVE };
 
 // ---- cc
 #define ROW_TIME CFG_NUMBER, .unit = UNIT_TIME
@@ -80,9 +80,11 @@ static const struct cfg_row nic_rows[] = {
 	 .help = "UDP source port of a queue pair: derived from both numbers as Linux does, 49152 "
 		 "for all, or drawn"},
 	{.key = "deaf", .type = CFG_SWITCH, AT(nic_keys, ignore_pause), .help = "ignores PFC"},
-	{FIELD(CFG_WORD, nic_keys, go_back), .words = WORDS([GO_BACK_0] = "0", [GO_BACK_N] = "n"),
+	{FIELD(CFG_WORD, nic_keys, go_back),
+	 .words = WORDS([GO_BACK_0] = "0", [GO_BACK_N] = "n", [GO_BACK_SELECTIVE] = "selective"),
 	 .dflt = GO_BACK_N,
-	 .help = "what is sent again after a loss: from the lost packet (n), or the message (0)"},
+	 .help = "what is sent again after a loss: all from the lost packet on (n), the message "
+		 "(0), or the lost packet alone (`selective`; both hosts must have it)"},
 	{FIELD(CFG_SWITCH, nic_keys, fence),
 	 .help = "one SEND in flight per round trip (hidden fence of fast memory registration)"},
 	{NUMBER(TIME, nic_keys, storm_guard), .min = 1000, .max = SECONDS(60), .dflt_text = "never",
@@ -213,6 +215,7 @@ void nic_keys_apply(const struct nic_keys *k, struct nic_config *c, struct diag_
 	c->udp_sport = (uint8_t)k->udp_sport.n;
 	c->ignore_pause = k->ignore_pause.n != 0;
 	c->faults.go_back_0 = k->go_back.n == GO_BACK_0;
+	c->selective = k->go_back.n == GO_BACK_SELECTIVE;
 	c->faults.fence = k->fence.n != 0;
 	c->faults.storm_guard_ns = (uint64_t)k->storm_guard.n;
 }

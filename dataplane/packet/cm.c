@@ -31,18 +31,22 @@ enum {
 	AT_REQ_HOPS = 117,
 	AT_REQ_PRIVATE = 164,
 	AT_REQ_WISH = 200, // in the private data, behind the 36 bytes of annex A11
+	AT_REQ_FLAGS = AT_REQ_WISH + 8,
 	AT_REP_QPN = 36,
 	AT_REP_PSN = 44,
 	AT_REP_RESOURCES = 48,
 	AT_REP_DEPTH = 49,
 	AT_REP_PRIVATE = 60,
+	AT_REP_FLAGS = AT_REP_PRIVATE + 24,
 	AT_REJ_REASON = 34,
 	AT_DREQ_QPN = 32,
 	READS = 16, // outstanding READs either side can serve
 	HOPS = 64,
 	LID_PERMISSIVE = 0xffff, // RoCE has no LIDs
 	// Private data of REP: a mark, then what a WRITE or READ needs. Of REQ: a mark and a PSN.
+	// Flags of both follow.
 	PRIVATE_MARK = 0x57454952,
+	FLAG_SELECTIVE = 1,
 	IP_CM_PORT = 4791,
 	IP_CM_VERSION = 0x40, // of the IP addressing annex A11: version 4 in the high half
 };
@@ -100,6 +104,7 @@ static void build_req(uint8_t *mad, const struct cm_msg *m)
 	be32_put(ipcm + 32, m->dst_ip);
 	be32_put(mad + AT_REQ_WISH, PRIVATE_MARK);
 	be32_put(mad + AT_REQ_WISH + 4, m->psn_wish);
+	be32_put(mad + AT_REQ_FLAGS, m->selective ? FLAG_SELECTIVE : 0);
 }
 
 static void build_rep(uint8_t *mad, const struct cm_msg *m)
@@ -114,6 +119,7 @@ static void build_rep(uint8_t *mad, const struct cm_msg *m)
 	be32_put(priv + 4, m->rkey);
 	be64_put(priv + 8, m->va);
 	be64_put(priv + 16, m->region_bytes);
+	be32_put(mad + AT_REP_FLAGS, m->selective ? FLAG_SELECTIVE : 0);
 }
 
 void cm_build(uint8_t mad[CM_MAD_LEN], const struct cm_msg *m)
@@ -146,6 +152,7 @@ static bool parse_rep(const uint8_t *mad, struct cm_msg *m)
 	m->rkey = be32_get(priv + 4);
 	m->va = be64_get(priv + 8);
 	m->region_bytes = be64_get(priv + 16);
+	m->selective = be32_get(mad + AT_REP_FLAGS) & FLAG_SELECTIVE;
 	return be32_get(priv) == PRIVATE_MARK;
 }
 
@@ -202,6 +209,8 @@ bool cm_parse(const uint8_t *mad, uint32_t len, struct cm_msg *m)
 	m->mtu = cm_mtu_of(mad[AT_REQ_MTU] >> 4);
 	m->tos = mad[AT_REQ_TOS];
 	m->psn_wish = psn_wish(mad);
+	m->selective = be32_get(mad + AT_REQ_WISH) == PRIVATE_MARK &&
+		       (be32_get(mad + AT_REQ_FLAGS) & FLAG_SELECTIVE);
 	m->src_ip = be32_get(mad + AT_REQ_LOCAL_GID + 12);
 	m->dst_ip = be32_get(mad + AT_REQ_REMOTE_GID + 12);
 	return m->mtu != 0;

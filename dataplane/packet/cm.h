@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Connection management messages (InfiniBand Architecture volume 1, chapter 12): REQ, REP, RTU,
 // REJ, DREQ and DREP as 256-byte MADs on queue pair 1. The private data of REP has the key and
-// address of the responder's memory. The private data of REQ has a wish for a PSN. Pure: a struct
-// cm_msg becomes bytes and back. Which message is due when is conn.h.
+// address of the responder's memory. The private data of REQ has a wish for a PSN. Both say whether
+// lost packets are repeated selectively. Pure: a struct cm_msg becomes bytes and back. Which
+// message is due when is conn.h.
 #pragma once
 
 #include <stdbool.h>
@@ -35,6 +36,7 @@ struct cm_msg {
 	// REQ, REP: Starting PSN, the PSN with which the receiver of the message begins to send.
 	uint32_t psn;
 	uint32_t psn_wish; // REQ: the PSN to be stated by REP; CM_ANY_PSN: any
+	bool selective; // REQ: wants selective repeat; REP: the connection has it
 	uint16_t mtu; // REQ: path MTU
 	uint8_t tos; // REQ: DSCP and ECN of the connection
 	uint32_t src_ip, dst_ip; // REQ, host order

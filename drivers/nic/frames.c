@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "dataplane/packet/icrc.h"
 #include "dataplane/packet/parse.h"
@@ -383,4 +384,11 @@ enum frame_read tcp_read(const uint8_t *frame, uint32_t len, uint32_t stored,
 			      .len = segment - header};
 	read_options((const uint8_t *)(tcp + 1), header - (uint32_t)sizeof(*tcp), s);
 	return FRAME_OK;
+}
+
+// ---- payload
+
+uint32_t payload_sum(const uint8_t *data, uint32_t n)
+{
+	return (uint32_t)crc32(0, data, n);
 }

@@ -93,6 +93,7 @@ struct roce_pkt {
 	uint32_t qkey, src_qp; // DETH
 	const uint8_t *payload;
 	uint32_t payload_len;
+	uint32_t payload_sum; // where the payload is not kept; 0: not known
 };
 
 // Length of the frame that roce_build would write.
@@ -175,6 +176,9 @@ static inline const uint8_t *payload_at(const struct payload_table *t, uint64_t 
 {
 	return t->bytes + offset % PAYLOAD_PERIOD;
 }
+
+// In place of n bytes that are to be compared later.
+uint32_t payload_sum(const uint8_t *data, uint32_t n);
 
 static inline bool payload_ok(const struct payload_table *t, uint64_t offset, const uint8_t *data,
 			      uint32_t n)

@@ -111,6 +111,8 @@ void nic_destroy(struct nic *nic)
 	for (uint32_t i = 0; i < nic->n_used_qps; i++) {
 		free(nic->qps[i].msgs);
 		free(nic->qps[i].reads);
+		free(nic->qps[i].window);
+		free(nic->qps[i].again);
 		free(nic->qps[i].tcp);
 	}
 	free(nic->slow.ring);

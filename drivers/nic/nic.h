@@ -103,6 +103,9 @@ struct nic_config {
 	bool listen; // accept connections
 	bool ignore_pause; // PFC is counted and not obeyed
 	bool verify; // compare received payload with what it must be
+	// Of SENDs and WRITEs only missing packets are sent again, where both ends have it
+	// (reorder.h).
+	bool selective;
 	uint8_t udp_sport; // enum nic_sport
 	uint8_t class_of_dscp[NIC_DSCPS]; // of received frames and of CNPs
 	uint64_t trimmed_dscps; // bitmap: a cut frame with one of them was trimmed by a switch

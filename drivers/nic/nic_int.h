@@ -88,6 +88,8 @@ struct qp {
 	struct req_msg *msgs;
 	uint32_t n_msgs;
 	struct resp_read *reads;
+	struct reorder *window; // of selective repeat, of a responder
+	struct req_again *again; // of a requester
 };
 
 // Indices of queue pairs, first in first out: round robin is pop, send one, push.

@@ -68,6 +68,8 @@ static struct qp *qp_alloc(struct nic *nic, uint32_t qpn)
 		.msgs = qp->msgs,
 		.n_msgs = qp->n_msgs,
 		.reads = qp->reads,
+		.window = qp->window,
+		.again = qp->again,
 		.tcp = qp->tcp,
 	};
 	qp->rx_psn = rng_next(&nic->rng) & BTH_PSN_MASK;
@@ -133,9 +135,15 @@ bool qp_message_room(struct qp *qp)
 	return true;
 }
 
-static void init_req(struct nic *nic, struct qp *qp, const struct req_params *p)
+static bool wants_selective(const struct nic *nic, const struct qp *qp)
+{
+	return nic->cfg.selective && qp->again != NULL && qp->flow.op != REQ_READ;
+}
+
+static void init_req(struct nic *nic, struct qp *qp, const struct req_params *p, bool selective)
 {
 	const struct req_memory m = {.msgs = qp->msgs, .n_msgs = qp->n_msgs,
+				     .again = selective ? qp->again : NULL,
 				     .stats = &nic->req_stats};
 
 	req_init(&qp->req, p, &m);
@@ -178,6 +186,8 @@ void cm_fill(const struct nic *nic, const struct qp *qp, struct cm_msg *m)
 		.remote_id = qp->conn.remote_id,
 		.qpn = qp->conn.due == CM_DREQ ? qp->peer_qpn : qp->qpn,
 		.psn = qp->rx_psn,
+		.selective = qp->conn.initiator ? wants_selective(nic, qp)
+						: qp->resp.m.window != NULL,
 		.psn_wish = qp->flow.first_psn != NIC_RANDOM_PSN ? qp->flow.first_psn : CM_ANY_PSN,
 		.mtu = qp->mtu,
 		.tos = qp->tos,
@@ -254,6 +264,9 @@ static void accept_req(struct nic *nic, struct qp *qp, const struct cm_msg *m,
 	p.va = region_va(qp);
 	if (reads && qp->reads == NULL)
 		qp->reads = calloc(RESP_MAX_READS, sizeof(*qp->reads));
+	if (nic->cfg.selective && m->selective && qp->window == NULL)
+		qp->window = calloc(1, sizeof(*qp->window));
+	lent.window = nic->cfg.selective && m->selective ? qp->window : NULL;
 	lent.reads = qp->reads;
 	lent.max_reads = qp->reads == NULL ? 0 : RESP_MAX_READS;
 	resp_init(&qp->resp, &p, &lent);
@@ -317,7 +330,7 @@ static void take_rep(struct nic *nic, struct qp *qp, const struct cm_msg *m)
 	qp->peer_qpn = m->qpn;
 	qp->tx_psn = m->psn;
 	qp->udp_sport = udp_sport_of(nic, qp);
-	init_req(nic, qp, &p);
+	init_req(nic, qp, &p, m->selective && wants_selective(nic, qp));
 	if (qp->next_post_ns < nic->now_ns)
 		qp->next_post_ns = nic->now_ns;
 }
@@ -472,6 +485,8 @@ static struct qp *open_flow(struct nic *nic, const struct nic_flow *f, int peer)
 	qp->next_post_ns = f->start_ns;
 	qp_repace(nic, qp);
 	conn_init(&qp->conn, true, qp->conn.local_id, qp->conn.tid, nic->cfg.retry_ns);
+	if (nic->cfg.selective && qp->again == NULL)
+		qp->again = calloc(1, sizeof(*qp->again));
 	if (!qp_message_room(qp)) {
 		qp_free(nic, qp);
 		return NULL;
@@ -544,7 +559,7 @@ static bool open_end(struct nic *nic, struct qp *qp, bool active)
 	qp->port = (uint16_t)(PORT_FIRST | qp_index(nic, qp) |
 			      (rng_next(&nic->rng) & PORT_RANDOM) << PORT_RANDOM_SHIFT);
 	tcp_init(qp->tcp, &p, active, rng_next(&nic->rng));
-	init_req(nic, qp, &bytes);
+	init_req(nic, qp, &bytes, false);
 	conn_init(&qp->conn, active, qp->conn.local_id, qp->conn.tid, nic->cfg.retry_ns);
 	qp->conn.state = CONN_UP;
 	return true;

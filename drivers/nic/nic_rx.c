@@ -177,25 +177,23 @@ static const struct requester *far_requester(const struct qp *qp)
 static void taken(struct nic *nic, const struct qp *qp, const struct roce_pkt *pkt, uint64_t offset,
 		  uint32_t n_bytes)
 {
+	bool ok = true;
+
 	count_goodput(nic, qp, n_bytes);
-	if (nic->cfg.verify && pkt->payload != NULL &&
-	    !payload_ok(&nic->payload, offset, pkt->payload, pkt->payload_len))
-		nic->stats.payload_errors++;
+	if (nic->cfg.verify && pkt->payload != NULL)
+		ok = payload_ok(&nic->payload, offset, pkt->payload, pkt->payload_len);
+	else if (pkt->payload_sum != 0)
+		ok = payload_sum(payload_at(&nic->payload, offset), pkt->payload_len) ==
+		     pkt->payload_sum;
+	nic->stats.payload_errors += !ok;
 }
 
-static void on_request(struct nic *nic, struct qp *qp, const struct roce_pkt *pkt)
+// A packet of a SEND or WRITE was taken, of message `number`.
+static void request_taken(struct nic *nic, const struct qp *qp, const struct roce_pkt *pkt,
+			  uint64_t offset, uint32_t number)
 {
 	bool last = roce_op_of(pkt->opcode)->last;
-	uint32_t number = qp->resp.msn;
-	uint64_t offset;
 
-	if (qp->conn.initiator) {
-		nic->stats.ignored++;
-		return;
-	}
-	conn_on_data(&qp->conn);
-	if (resp_on_request(&qp->resp, pkt, &offset) != RESP_TAKEN)
-		return;
 	// A message that may be started over counts once it is whole.
 	taken(nic, qp, pkt, offset,
 	      !qp->resp.p.go_back_0 ? pkt->payload_len : (last ? qp->resp.msg_bytes : 0));
@@ -204,6 +202,28 @@ static void on_request(struct nic *nic, struct qp *qp, const struct roce_pkt *pk
 		served(nic, qp,
 		       qp->far == NULL ? number : req_msg_at(far_requester(qp), number)->tag,
 		       qp->resp.msg_bytes);
+}
+
+static void on_request(struct nic *nic, struct qp *qp, const struct roce_pkt *pkt)
+{
+	uint32_t number = qp->resp.msn;
+	struct roce_pkt k = *pkt;
+	uint64_t offset;
+
+	if (qp->conn.initiator) {
+		nic->stats.ignored++;
+		return;
+	}
+	conn_on_data(&qp->conn);
+	if (nic->cfg.verify && k.payload != NULL && k.psn != qp->resp.epsn &&
+	    qp->resp.m.window != NULL)
+		k.payload_sum = payload_sum(k.payload, k.payload_len);
+	if (resp_on_request(&qp->resp, &k, &offset) != RESP_TAKEN)
+		return;
+	do {
+		request_taken(nic, qp, &k, offset, number);
+		number = qp->resp.msn;
+	} while (resp_take_held(&qp->resp, &k, &offset));
 }
 
 static void on_response(struct nic *nic, struct qp *qp, const struct roce_pkt *pkt)

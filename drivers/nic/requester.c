@@ -13,6 +13,10 @@ void req_init(struct requester *r, const struct req_params *p, const struct req_
 	*r = (struct requester){.p = *p, .m = *m};
 	if (p->ack_every == 0)
 		r->p.ack_every = REQ_ACK_EVERY;
+	if (m->again != NULL && p->window > REQ_AGAIN_PKTS)
+		r->p.window = REQ_AGAIN_PKTS;
+	if (m->again != NULL)
+		*m->again = (struct req_again){0};
 }
 
 void req_move(struct requester *r, struct req_msg *msgs, uint32_t n_msgs)
@@ -59,21 +63,88 @@ uint64_t req_done_bytes(const struct requester *r)
 	return r->complete_bytes + (part < m->n_bytes ? part : m->n_bytes);
 }
 
+// ---- selective repeat
+
+static uint64_t *again_word(const struct requester *r, uint64_t place)
+{
+	return &r->m.again->set[place % REQ_AGAIN_PKTS / 64];
+}
+
+static bool goes_again(const struct requester *r, uint64_t place)
+{
+	return *again_word(r, place) >> place % 64 & 1;
+}
+
+static void again_add(struct requester *r, uint64_t seq)
+{
+	struct req_again *a = r->m.again;
+
+	// A ring full of skipped places leaves the packet to the timer.
+	if (goes_again(r, seq) || a->n == REQ_AGAIN_PKTS)
+		return;
+	a->ring[(a->head + a->n++) % REQ_AGAIN_PKTS] = (uint16_t)(seq % REQ_AGAIN_PKTS);
+	*again_word(r, seq) |= 1ull << seq % 64;
+	r->n_again++;
+}
+
+static void again_remove(struct requester *r, uint64_t seq)
+{
+	struct req_again *a = r->m.again;
+
+	if (!goes_again(r, seq))
+		return;
+	*again_word(r, seq) &= ~(1ull << seq % 64);
+	r->n_again--;
+	while (a->n != 0 && !goes_again(r, a->ring[a->head])) {
+		a->head = (a->head + 1) % REQ_AGAIN_PKTS;
+		a->n--;
+	}
+}
+
+// The message that holds a packet, which is not done, at or after message `from`; r->tail: none.
+static uint32_t message_of(const struct requester *r, uint64_t seq, uint32_t from)
+{
+	while (from != r->tail) {
+		const struct req_msg *m = req_msg_at(r, from);
+
+		if (seq < m->first_seq + m->n_pkts)
+			break;
+		from++;
+	}
+	return from;
+}
+
+// What goes next.
+struct next {
+	struct req_msg *msg;
+	uint64_t seq;
+};
+static struct next next_of(const struct requester *r)
+{
+	uint64_t seq = r->una;
+
+	if (r->n_again == 0)
+		return (struct next){req_msg_at(r, r->cur), r->nxt};
+	seq += (r->m.again->ring[r->m.again->head] - seq) % REQ_AGAIN_PKTS;
+	return (struct next){req_msg_at(r, message_of(r, seq, r->head)), seq};
+}
+
 void req_peek(const struct requester *r, struct roce_pkt *pkt, uint64_t *offset)
 {
 	static const uint8_t opcode[2][2][2] = { // op, first, last
 		[REQ_WRITE] = {{RC_WRITE_MIDDLE, RC_WRITE_LAST}, {RC_WRITE_FIRST, RC_WRITE_ONLY}},
 		[REQ_SEND] = {{RC_SEND_MIDDLE, RC_SEND_LAST}, {RC_SEND_FIRST, RC_SEND_ONLY}},
 	};
-	const struct req_msg *m = req_msg_at(r, r->cur);
-	uint32_t k = (uint32_t)(r->nxt - m->first_seq), done = k * r->p.mtu;
+	const struct next next = next_of(r);
+	const struct req_msg *m = next.msg;
+	uint32_t k = (uint32_t)(next.seq - m->first_seq), done = k * r->p.mtu;
 	bool last = k + 1 == m->n_pkts;
 
 	*pkt = (struct roce_pkt){
 		.opcode = RC_READ_REQUEST,
 		.ack_req = true,
 		.dest_qp = r->p.dest_qp,
-		.psn = psn_add(r->p.first_psn, r->nxt),
+		.psn = psn_add(r->p.first_psn, next.seq),
 		.va = r->p.va + m->offset,
 		.rkey = r->p.rkey,
 		.dma_len = m->n_bytes,
@@ -86,8 +157,21 @@ void req_peek(const struct requester *r, struct roce_pkt *pkt, uint64_t *offset)
 	}
 	pkt->opcode = opcode[r->p.op][k == 0][last];
 	pkt->payload_len = last ? m->n_bytes - done : r->p.mtu;
-	pkt->ack_req = last || (uint32_t)(r->nxt + 1) % r->p.ack_every == 0 ||
+	pkt->ack_req = last || r->n_again != 0 || (uint32_t)(r->nxt + 1) % r->p.ack_every == 0 ||
 		       r->nxt + 1 - r->una == r->p.window;
+}
+
+static void sent_again(struct requester *r, uint64_t now_ns)
+{
+	const struct next next = next_of(r);
+
+	again_remove(r, next.seq);
+	r->m.stats->retransmissions++;
+	if (next.seq + 1 == next.msg->first_seq + next.msg->n_pkts)
+		next.msg->last_tx_ns = now_ns;
+	if (r->answer_seq <= next.seq)
+		r->answer_seq = next.seq + 1;
+	r->timer_ns = now_ns;
 }
 
 void req_sent(struct requester *r, const struct roce_pkt *pkt, uint64_t now_ns)
@@ -95,6 +179,10 @@ void req_sent(struct requester *r, const struct roce_pkt *pkt, uint64_t now_ns)
 	struct req_msg *m = req_msg_at(r, r->cur);
 	uint64_t end = m->first_seq + m->n_pkts;
 
+	if (r->n_again != 0) {
+		sent_again(r, now_ns);
+		return;
+	}
 	if (r->nxt < r->max)
 		r->m.stats->retransmissions++;
 	else if (r->nxt == m->first_seq)
@@ -115,20 +203,15 @@ void req_sent(struct requester *r, const struct roce_pkt *pkt, uint64_t now_ns)
 // Finds the message that holds nxt. Messages at and after `from` are candidates.
 static void seek(struct requester *r, uint32_t from)
 {
-	r->cur = from;
-	while (r->cur != r->tail) {
-		const struct req_msg *m = req_msg_at(r, r->cur);
-
-		if (r->nxt < m->first_seq + m->n_pkts)
-			return;
-		r->cur++;
-	}
+	r->cur = message_of(r, r->nxt, from);
 }
 
 // Packets from seq on go again. All messages before its own are complete.
 static void go_back(struct requester *r, uint64_t seq)
 {
 	r->nxt = seq;
+	for (uint64_t i = seq; r->n_again != 0; i++)
+		again_remove(r, i);
 	seek(r, r->head);
 	if (!r->p.go_back_0 || r->cur == r->tail)
 		return;
@@ -142,6 +225,8 @@ static void advance(struct requester *r, uint64_t seq, uint64_t now_ns)
 {
 	if (seq <= r->una)
 		return;
+	for (uint64_t i = r->una; r->n_again != 0 && i < seq; i++)
+		again_remove(r, i);
 	r->una = seq;
 	r->timer_ns = now_ns;
 	r->gap_open = false;
@@ -169,6 +254,12 @@ static void on_nak(struct requester *r, uint64_t seq, uint8_t syndrome, uint64_t
 	}
 	if (seq < r->una) {
 		r->m.stats->ignored++;
+		return;
+	}
+	if (r->m.again != NULL) {
+		if (seq < r->nxt) // else it goes anyway
+			again_add(r, seq);
+		r->timer_ns = now_ns;
 		return;
 	}
 	// A NAK of a READ request does not acknowledge the responses to the requests before it.

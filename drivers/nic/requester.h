@@ -13,6 +13,10 @@
 //   NAK p, timer: nxt = una (go-back-N)       READ response p:  una = p + 1 if p is una, else
 //                                                               once per gap nxt = una
 //
+// Selective repeat (`again`): a NAK names one missing packet, which goes again before all else, in
+// the order of the NAKs. It acknowledges nothing. The timer goes back to una. The responder must
+// know (responder.h). Not of READs.
+//
 // With go_back_0 the older NICs' way: what is lost throws its message back to its first packet,
 // under the PSNs it had: una = nxt = the message's first. Acknowledgements from before, of packets
 // that are to be sent again, then count no more. With a fence a message waits until those before it
@@ -26,6 +30,7 @@
 #include <stdint.h>
 
 #include "drivers/nic/frames.h"
+#include "drivers/nic/reorder.h"
 
 enum {
 	REQ_MAX_MSGS = 128, // outstanding messages; a power of two
@@ -33,6 +38,7 @@ enum {
 	REQ_MAX_ACK_EVERY = 256,
 	REQ_MAX_READS = 16, // outstanding READ requests, the responder's resources
 	REQ_MAX_MSG_BYTES = 1 << 30,
+	REQ_AGAIN_PKTS = REORDER_PKTS, // window of selective repeat: what the responder can hold
 };
 
 enum req_op { REQ_WRITE, REQ_SEND, REQ_READ };
@@ -66,11 +72,19 @@ struct req_stats {
 	uint64_t retransmissions, timeouts, naks, acks, read_gaps, duplicates, ignored;
 };
 
+// Packets that go again, first in first out. Packet n has place n % REQ_AGAIN_PKTS.
+struct req_again {
+	uint64_t set[REQ_AGAIN_PKTS / 64];
+	uint16_t ring[REQ_AGAIN_PKTS]; // places; one that is not in the set any more is skipped
+	uint32_t head, n;
+};
+
 // Memory of the caller.
 struct req_memory {
 	struct req_msg *msgs; // outstanding messages, a ring
 	uint32_t n_msgs; // its size, a power of two up to REQ_MAX_MSGS
 	struct req_stats *stats; // only added to; many requesters may share one
+	struct req_again *again; // NULL: go-back-N
 };
 
 struct requester {
@@ -82,6 +96,7 @@ struct requester {
 	uint64_t timer_ns; // when it was last (re)started
 	uint64_t complete_bytes; // of messages that were taken out
 	uint32_t head, tail, cur; // messages: oldest incomplete, end, the one that holds nxt
+	uint32_t n_again; // packets in the set of `again`
 	bool gap_open; // the packets of the gap at una have been requested again
 	bool failed; // the responder refused: the syndrome is the reason
 	uint8_t failed_syndrome;
@@ -125,6 +140,8 @@ static inline bool req_can_send(const struct requester *r)
 {
 	const struct req_msg *m;
 
+	if (r->n_again != 0 && !r->failed)
+		return true;
 	if (r->failed || r->cur == r->tail || (r->p.fence && r->cur != r->head))
 		return false;
 	if (r->p.op != REQ_READ)

@@ -9,6 +9,8 @@
 void resp_init(struct responder *r, const struct resp_params *p, const struct resp_memory *m)
 {
 	*r = (struct responder){.p = *p, .epsn = p->first_psn, .m = *m};
+	if (m->window != NULL)
+		reorder_init(m->window, p->first_psn);
 }
 
 static enum resp_verdict refuse(struct responder *r, uint8_t code)
@@ -82,6 +84,10 @@ static enum resp_verdict on_read_request(struct responder *r, const struct roce_
 	if (!region_ok(r, pkt))
 		return refuse(r, NAK_REMOTE_ACCESS);
 	r->epsn = psn_add(r->epsn, packets_of(r, pkt->dma_len));
+	if (r->m.window != NULL) {
+		reorder_init(r->m.window, r->epsn); // it may have jumped over packets
+		r->nak_due = r->trim_ahead = false;
+	}
 	r->msn++;
 	r->m.stats->messages++;
 	return queue_read(r, pkt);
@@ -145,13 +151,54 @@ static void open_gap(struct responder *r)
 	r->trim_ahead = false;
 }
 
+// ---- selective repeat
+
+static void window_changed(struct responder *r)
+{
+	const struct reorder *w = r->m.window;
+
+	r->trim_ahead = w->n_held + w->n_asked != 0;
+	r->nak_due = reorder_asks(w);
+	r->nak_code = NAK_PSN_SEQUENCE;
+}
+
+static enum resp_verdict hold(struct responder *r, const struct roce_pkt *pkt)
+{
+	bool is_new;
+
+	if (roce_op_of(pkt->opcode)->kind == ROCE_READ_REQ ||
+	    psn_diff(pkt->psn, r->epsn) >= REORDER_PKTS)
+		return RESP_GAP;
+	is_new = reorder_hold(r->m.window, r->epsn, pkt);
+	window_changed(r);
+	r->m.stats->duplicates += !is_new;
+	return is_new ? RESP_HELD : RESP_DUPLICATE;
+}
+
+bool resp_take_held(struct responder *r, struct roce_pkt *pkt, uint64_t *offset)
+{
+	bool taken;
+
+	if (r->m.window == NULL || r->dead || !r->trim_ahead ||
+	    !reorder_take(r->m.window, r->epsn, pkt))
+		return false;
+	taken = take(r, pkt, offset) == RESP_TAKEN;
+	if (taken)
+		window_changed(r);
+	return taken;
+}
+
 void resp_on_trimmed(struct responder *r, uint32_t psn)
 {
 	int32_t diff = psn_diff(psn, r->epsn);
 
 	if (r->dead || diff < 0)
 		return;
-	if (diff == 0) {
+	if (r->m.window != NULL) {
+		if (diff < REORDER_PKTS)
+			reorder_trimmed(r->m.window, r->epsn, psn);
+		window_changed(r);
+	} else if (diff == 0) {
 		open_gap(r); // also where the packet had been asked for: it was cut once more
 	} else if (!r->trim_ahead || psn_diff(psn, r->trim_psn) < 0) {
 		r->trim_ahead = true;
@@ -166,7 +213,8 @@ static enum resp_verdict in_order(struct responder *r, const struct roce_pkt *pk
 				      ? on_read_request(r, pkt)
 				      : take(r, pkt, offset);
 
-	if (r->trim_ahead && !r->dead && psn_diff(r->epsn, r->trim_psn) >= 0) {
+	if (r->m.window == NULL && r->trim_ahead && !r->dead &&
+	    psn_diff(r->epsn, r->trim_psn) >= 0) {
 		r->trim_ahead = false;
 		if (r->epsn == r->trim_psn)
 			open_gap(r);
@@ -190,6 +238,8 @@ enum resp_verdict resp_on_request(struct responder *r, const struct roce_pkt *pk
 		return on_duplicate(r, pkt);
 	if (diff > 0) {
 		r->m.stats->out_of_sequence++;
+		if (r->m.window != NULL)
+			return hold(r, pkt);
 		if (!r->gap_open)
 			open_gap(r);
 		return RESP_GAP;
@@ -197,7 +247,21 @@ enum resp_verdict resp_on_request(struct responder *r, const struct roce_pkt *pk
 	r->gap_open = false;
 	// A NAK that has not left yet would name a packet that is here.
 	r->nak_due = false;
+	if (r->m.window != NULL && r->trim_ahead) {
+		reorder_came(r->m.window, r->epsn);
+		window_changed(r);
+	}
 	return in_order(r, pkt, offset);
+}
+
+static bool naks_selectively(const struct responder *r)
+{
+	return r->m.window != NULL && !r->dead;
+}
+
+static uint32_t nak_psn(const struct responder *r)
+{
+	return naks_selectively(r) ? reorder_due(r->m.window, r->epsn) : r->epsn;
 }
 
 void resp_peek(const struct responder *r, struct roce_pkt *pkt, uint64_t *offset)
@@ -213,8 +277,8 @@ void resp_peek(const struct responder *r, struct roce_pkt *pkt, uint64_t *offset
 	*offset = 0;
 	if (r->nak_due || r->ack_due) {
 		pkt->opcode = RC_ACK;
-		// An ACK names the last packet taken, a NAK the one expected.
-		pkt->psn = r->nak_due ? r->epsn : psn_add(r->epsn, PSN_MASK);
+		// An ACK names the last packet taken, a NAK a missing one.
+		pkt->psn = r->nak_due ? nak_psn(r) : psn_add(r->epsn, PSN_MASK);
 		if (r->nak_due)
 			pkt->syndrome = (uint8_t)(AETH_NAK | r->nak_code);
 		return;
@@ -236,6 +300,10 @@ void resp_sent(struct responder *r, const struct roce_pkt *pkt)
 		job->n_bytes -= pkt->payload_len;
 		if (--job->n_pkts == 0)
 			memmove(job, job + 1, --r->n_reads * sizeof(*job));
+	} else if (r->nak_due && naks_selectively(r)) {
+		reorder_asked(r->m.window, pkt->psn);
+		window_changed(r);
+		r->m.stats->naks++;
 	} else if (r->nak_due) {
 		// A NAK acknowledges like an ACK.
 		r->nak_due = r->ack_due = false;

@@ -17,6 +17,10 @@
 // before it are here. A NAK forgets the trimmed packets of before: the requester sends all from its
 // PSN on again.
 //
+// With a window (selective repeat, reorder.h), for a requester that repeats the packets that a NAK
+// names and no other: a packet behind a gap is held until those before it are here. Then a NAK
+// names one missing packet, and acknowledges nothing. READ requests are not held.
+//
 // With go_back_0, for a requester that starts a message over: the first packet of the message under
 // way, coming again, begins it anew. (To any other responder it is a duplicate like those behind
 // it, and the message goes on where it was.)
@@ -30,6 +34,7 @@
 
 #include "dataplane/packet/psn.h"
 #include "drivers/nic/frames.h"
+#include "drivers/nic/reorder.h"
 
 enum { RESP_MAX_READS = 32 }; // twice what a requester has outstanding: room to cut one in two
 
@@ -60,6 +65,7 @@ struct resp_memory {
 	struct resp_read *reads; // READ requests that wait
 	uint32_t max_reads; // up to RESP_MAX_READS; 0: READs are refused
 	struct resp_stats *stats; // only added to; many responders may share one
+	struct reorder *window; // NULL: go-back-N
 };
 
 struct responder {
@@ -72,7 +78,9 @@ struct responder {
 	uint32_t msg_bytes; // taken of the message under way, or of the last
 	uint8_t msg_kind; // enum roce_kind of the message under way, ROCE_OTHER: none
 	bool gap_open, ack_due, nak_due, dead;
-	bool trim_ahead; // the packet trim_psn was trimmed, and packets before it are on their way
+	// The packet trim_psn was trimmed, and packets before it are on their way. With a window:
+	// something is in it.
+	bool trim_ahead;
 	uint32_t trim_psn;
 	uint8_t nak_code; // enum nak_code
 	uint32_t n_reads;
@@ -82,6 +90,7 @@ struct responder {
 enum resp_verdict {
 	RESP_TAKEN, // payload is in order; it belongs at *offset of the stream
 	RESP_READ, // a READ request was queued
+	RESP_HELD, // behind a gap
 	RESP_DUPLICATE,
 	RESP_GAP,
 	RESP_REFUSED,
@@ -92,6 +101,10 @@ void resp_init(struct responder *r, const struct resp_params *p, const struct re
 // A SEND, WRITE or READ request arrived. *offset is set for RESP_TAKEN.
 enum resp_verdict resp_on_request(struct responder *r, const struct roce_pkt *pkt,
 				  uint64_t *offset);
+
+// After RESP_TAKEN: takes the next packet that was held and is in order now; false: there is none.
+// pkt has no payload. To be called until false.
+bool resp_take_held(struct responder *r, struct roce_pkt *pkt, uint64_t *offset);
 
 // A SEND, WRITE or READ request arrived trimmed: its payload is lost.
 void resp_on_trimmed(struct responder *r, uint32_t psn);

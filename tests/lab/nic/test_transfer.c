@@ -19,6 +19,7 @@ struct transfer {
 	struct loop_faults faults;
 	struct nic_flow flow;
 	uint32_t n_flows;
+	uint8_t selective; // bitmap of sides
 };
 
 #define FLOW(o, bytes, n, m, psn)                                                                  \
@@ -44,6 +45,16 @@ static const struct transfer transfers[] = {
 	{"one byte", LOSSY, FLOW(REQ_SEND, 1, 5000, 1024, NIC_RANDOM_PSN), 4},
 	{"a large read", LOSSY, FLOW(REQ_READ, 20000000, 2, 1024, NIC_RANDOM_PSN), 1},
 	{"many queue pairs", LOSSY, FLOW(REQ_WRITE, 4096, 100, 1024, NIC_RANDOM_PSN), 64},
+	{"write, selective", LOSSY, FLOW(REQ_WRITE, 65536, 300, 1024, NIC_RANDOM_PSN), 8, 3},
+	{"send, selective", LOSSY, FLOW(REQ_SEND, 65537, 300, 1024, NIC_RANDOM_PSN), 8, 3},
+	{"write, selective, wild", WILD, FLOW(REQ_WRITE, 33333, 100, 4096, NIC_RANDOM_PSN), 8, 3},
+	{"send, selective, wild", WILD, FLOW(REQ_SEND, 3333, 1000, 256, NIC_RANDOM_PSN), 8, 3},
+	{"selective over the PSN's end", WILD, FLOW(REQ_WRITE, 65536, 100, 256, 0xfffff0), 4, 3},
+	{"selective, one byte", WILD, FLOW(REQ_SEND, 1, 5000, 1024, NIC_RANDOM_PSN), 4, 3},
+	{"selective, large", LOSSY, FLOW(REQ_WRITE, 20000000, 2, 1024, NIC_RANDOM_PSN), 1, 3},
+	{"selective read", LOSSY, FLOW(REQ_READ, 65535, 300, 1024, NIC_RANDOM_PSN), 8, 3},
+	{"selective sender alone", WILD, FLOW(REQ_SEND, 33333, 100, 1024, NIC_RANDOM_PSN), 8, 1},
+	{"selective listener alone", WILD, FLOW(REQ_WRITE, 33333, 100, 1024, NIC_RANDOM_PSN), 8, 2},
 };
 
 static void add_flows(struct loop *l, const struct nic_flow *f, uint32_t n, uint32_t *ids)
@@ -56,6 +67,13 @@ static void add_flows(struct loop *l, const struct nic_flow *f, uint32_t n, uint
 	}
 }
 
+static uint8_t selective_sides;
+
+static void set_selective(unsigned side, struct nic_config *c)
+{
+	c->selective = selective_sides >> side & 1;
+}
+
 static void run_transfer(const struct transfer *t, uint64_t seed)
 {
 	uint64_t messages = t->flow.n_messages * t->n_flows, bytes = messages * t->flow.msg_bytes;
@@ -63,7 +81,8 @@ static void run_transfer(const struct transfer *t, uint64_t seed)
 	uint32_t ids[MAX_FLOWS];
 	struct loop l;
 
-	loop_up(&l, seed, NULL);
+	selective_sides = t->selective;
+	loop_up(&l, seed, set_selective);
 	l.faults = t->faults;
 	add_flows(&l, &t->flow, t->n_flows, ids);
 	if (!loop_finish(&l, ids, t->n_flows, 20 * second))

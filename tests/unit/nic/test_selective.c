@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+// Selective repeat, decision by decision, and both ends over a way that loses, trims, repeats and
+// reorders packets.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dataplane/packet/psn.h"
+#include "dataplane/packet/wire.h"
+#include "dataplane/rng.h"
+#include "drivers/nic/requester.h"
+#include "drivers/nic/responder.h"
+
+enum { MTU = 256, RTO = 100000, REGION = 1 << 20 };
+
+static struct requester from;
+static struct req_msg msgs[16];
+static struct req_stats from_stats;
+static struct req_again again;
+
+static struct responder to;
+static struct resp_stats to_stats;
+static struct reorder window;
+
+static void start(uint8_t op, uint32_t psn)
+{
+	const struct req_params q = {.op = op, .mtu = MTU, .window = 1 << 20, .rto_ns = RTO,
+				     .first_psn = psn, .region_bytes = REGION};
+	const struct req_memory qm = {.msgs = msgs, .n_msgs = 16, .again = &again,
+				      .stats = &from_stats};
+	const struct resp_params p = {.mtu = MTU, .first_psn = psn, .region_bytes = REGION};
+	const struct resp_memory pm = {.window = &window, .stats = &to_stats};
+
+	from_stats = (struct req_stats){0};
+	to_stats = (struct resp_stats){0};
+	req_init(&from, &q, &qm);
+	resp_init(&to, &p, &pm);
+}
+
+static struct roce_pkt send(void)
+{
+	struct roce_pkt pkt;
+	uint64_t offset;
+
+	assert_true(req_can_send(&from));
+	req_peek(&from, &pkt, &offset);
+	req_sent(&from, &pkt, 0);
+	return pkt;
+}
+
+static enum resp_verdict arrive(const struct roce_pkt *pkt)
+{
+	uint64_t offset;
+
+	return resp_on_request(&to, pkt, &offset);
+}
+
+// The PSN of the NAK or, with AETH_ACK, of the ACK that leaves.
+static uint32_t answer(uint8_t kind)
+{
+	struct roce_pkt pkt;
+	uint64_t offset;
+
+	assert_true(resp_can_send(&to));
+	resp_peek(&to, &pkt, &offset);
+	resp_sent(&to, &pkt);
+	assert_int_equal(pkt.syndrome & AETH_KIND_MASK, kind);
+	req_on_ack(&from, &pkt, 0);
+	return pkt.psn;
+}
+
+static uint32_t take_held(void)
+{
+	struct roce_pkt pkt;
+	uint64_t offset;
+	uint32_t n = 0;
+
+	while (resp_take_held(&to, &pkt, &offset))
+		n++;
+	return n;
+}
+
+static void packets_behind_a_gap_are_held(void **state)
+{
+	struct roce_pkt p[6];
+
+	(void)state;
+	start(REQ_WRITE, 0xfffffe);
+	assert_true(req_post(&from, 6 * MTU, 0, 0));
+	for (unsigned i = 0; i < 6; i++)
+		p[i] = send();
+	assert_int_equal(arrive(&p[0]), RESP_TAKEN);
+	assert_int_equal(arrive(&p[2]), RESP_HELD);
+	assert_false(resp_take_middle(&to, ROCE_WRITE, p[1].psn, MTU)); // what is held would wait
+	assert_int_equal(arrive(&p[4]), RESP_HELD);
+	assert_int_equal(arrive(&p[4]), RESP_DUPLICATE);
+	assert_int_equal(arrive(&p[5]), RESP_HELD);
+	assert_int_equal(answer(AETH_NAK), 0xffffff);
+	assert_int_equal(answer(AETH_NAK), 1);
+	assert_false(resp_can_send(&to));
+	// A NAK acknowledges nothing. The two packets go again, and no other.
+	assert_int_equal(from.una, 0);
+	assert_int_equal(send().psn, 0xffffff);
+	assert_int_equal(send().psn, 1);
+	assert_false(req_can_send(&from));
+	assert_int_equal(from_stats.retransmissions, 2);
+	assert_int_equal(arrive(&p[1]), RESP_TAKEN);
+	assert_int_equal(take_held(), 1);
+	assert_int_equal(arrive(&p[3]), RESP_TAKEN);
+	assert_int_equal(take_held(), 2);
+	assert_int_equal(answer(AETH_ACK), 3);
+	assert_true(req_head_complete(&from));
+	assert_int_equal(to_stats.messages, 1);
+}
+
+static void trimmed_packet_asks_for_itself_alone(void **state)
+{
+	struct roce_pkt p[4];
+
+	(void)state;
+	start(REQ_SEND, 10);
+	assert_true(req_post(&from, 4 * MTU, 0, 0));
+	for (unsigned i = 0; i < 4; i++)
+		p[i] = send();
+	resp_on_trimmed(&to, 12); // it overtakes 10 and 11
+	assert_false(resp_can_send(&to));
+	assert_int_equal(arrive(&p[0]), RESP_TAKEN); // it has left the queue
+	assert_int_equal(answer(AETH_NAK), 12);
+	assert_int_equal(arrive(&p[1]), RESP_TAKEN);
+	assert_int_equal(arrive(&p[3]), RESP_HELD);
+	assert_false(resp_can_send(&to));
+	resp_on_trimmed(&to, 12); // once more, and nothing else is on its way
+	assert_int_equal(answer(AETH_NAK), 12);
+	assert_int_equal(arrive(&p[2]), RESP_TAKEN);
+	assert_int_equal(take_held(), 1);
+	resp_on_trimmed(&to, 12);
+	assert_int_equal(answer(AETH_ACK), 13);
+}
+
+static void naks_wait_for_packets_that_come(void **state)
+{
+	struct roce_pkt p[40];
+
+	(void)state;
+	start(REQ_SEND, 0);
+	assert_true(req_post(&from, 40 * MTU, 0, 0));
+	for (unsigned i = 0; i < 40; i++)
+		p[i] = send();
+	for (uint32_t psn = 20; psn < 40; psn++)
+		resp_on_trimmed(&to, psn);
+	assert_false(resp_can_send(&to));
+	for (unsigned i = 0; i < 8; i++) {
+		arrive(&p[i]);
+		assert_int_equal(answer(AETH_NAK), 20 + i);
+		if (i == 7) // one more
+			assert_int_equal(answer(AETH_NAK), 28);
+		assert_false(resp_can_send(&to));
+	}
+}
+
+// Packets come again in the order of the NAKs; so 1 was lost again.
+static void packet_lost_again_is_asked_for_again(void **state)
+{
+	struct roce_pkt p[8];
+
+	(void)state;
+	start(REQ_SEND, 0);
+	assert_true(req_post(&from, 8 * MTU, 0, 0));
+	for (unsigned i = 0; i < 8; i++)
+		p[i] = send();
+	arrive(&p[0]);
+	arrive(&p[4]);
+	arrive(&p[6]);
+	arrive(&p[7]);
+	assert_int_equal(answer(AETH_NAK), 1);
+	assert_int_equal(answer(AETH_NAK), 2);
+	assert_int_equal(answer(AETH_NAK), 3);
+	assert_false(resp_can_send(&to)); // 5 waits
+	assert_int_equal(send().psn, 1);
+	assert_int_equal(send().psn, 2);
+	assert_int_equal(arrive(&p[2]), RESP_HELD);
+	assert_int_equal(answer(AETH_NAK), 1);
+	assert_int_equal(send().psn, 3); // first in, first out
+	assert_int_equal(send().psn, 1);
+}
+
+// So many packets in order that where the last gap was seems to lie ahead.
+static void gap_is_seen_long_after_another(void **state)
+{
+	struct roce_pkt k = {.opcode = RC_SEND_FIRST, .payload_len = MTU};
+
+	(void)state;
+	start(REQ_SEND, 0);
+	assert_int_equal(arrive(&k), RESP_TAKEN);
+	k = (struct roce_pkt){.opcode = RC_SEND_MIDDLE, .payload_len = MTU, .psn = 2};
+	assert_int_equal(arrive(&k), RESP_HELD);
+	k.psn = 1;
+	assert_int_equal(arrive(&k), RESP_TAKEN);
+	assert_int_equal(take_held(), 1);
+	for (uint32_t n = 0; n < (1 << 23) + 10; n++)
+		assert_true(resp_take_middle(&to, ROCE_SEND, to.epsn, MTU));
+	k.psn = psn_add(to.epsn, 1);
+	assert_int_equal(arrive(&k), RESP_HELD);
+	assert_int_equal(answer(AETH_NAK), to.epsn);
+}
+
+static void timer_sends_all_that_is_not_acknowledged(void **state)
+{
+	(void)state;
+	start(REQ_SEND, 0);
+	assert_true(req_post(&from, 3 * MTU, 0, 0));
+	for (unsigned i = 0; i < 3; i++)
+		send();
+	resp_on_trimmed(&to, 0);
+	assert_int_equal(answer(AETH_NAK), 0);
+	req_on_timer(&from, RTO);
+	for (uint32_t psn = 0; psn < 3; psn++)
+		assert_int_equal(send().psn, psn);
+	assert_false(req_can_send(&from));
+}
+
+// ---- a bad way
+
+enum { WAY = 64 };
+struct way {
+	struct rng rng;
+	struct roce_pkt pkts[WAY];
+	unsigned n;
+	uint64_t taken; // bytes
+	uint64_t now_ns;
+};
+
+static void taken(struct way *w, const struct roce_pkt *pkt, uint64_t offset)
+{
+	assert_int_equal(offset, w->taken % REGION);
+	w->taken += pkt->payload_len;
+}
+
+static void come(struct way *w, const struct roce_pkt *pkt)
+{
+	struct roce_pkt k = *pkt;
+	uint64_t offset;
+
+	if (rng_next(&w->rng) % 4 == 0) {
+		resp_on_trimmed(&to, pkt->psn);
+		return;
+	}
+	if (resp_take_middle(&to, roce_op_of(k.opcode)->kind, k.psn, k.payload_len)) {
+		taken(w, &k, to.offset - k.payload_len);
+		return;
+	}
+	if (resp_on_request(&to, &k, &offset) != RESP_TAKEN)
+		return;
+	do
+		taken(w, &k, offset);
+	while (resp_take_held(&to, &k, &offset));
+}
+
+static void step(struct way *w)
+{
+	struct roce_pkt pkt;
+	uint64_t offset;
+	unsigned i;
+
+	w->now_ns += 100;
+	req_on_timer(&from, w->now_ns);
+	for (unsigned n = 0; n < 3 && w->n < WAY && req_can_send(&from); n++) {
+		req_peek(&from, &pkt, &offset);
+		req_sent(&from, &pkt, w->now_ns);
+		if (rng_next(&w->rng) % 8 != 0) // else it is lost
+			w->pkts[w->n++] = pkt;
+	}
+	if (w->n != 0) {
+		// Mostly the oldest. One in eight comes once more, later.
+		i = rng_next(&w->rng) % 4 == 0 ? rng_next(&w->rng) % w->n : 0;
+		come(w, &w->pkts[i]);
+		if (rng_next(&w->rng) % 8 != 0) {
+			for (w->n--; i < w->n; i++)
+				w->pkts[i] = w->pkts[i + 1];
+		}
+	}
+	if (resp_can_send(&to)) {
+		resp_peek(&to, &pkt, &offset);
+		resp_sent(&to, &pkt);
+		if (rng_next(&w->rng) % 16 != 0)
+			req_on_ack(&from, &pkt, w->now_ns);
+	}
+}
+
+static void every_byte_is_taken_once_and_in_order(void **state)
+{
+	(void)state;
+	for (unsigned seed = 0; seed < 200; seed++) {
+		struct way w = {0};
+		uint64_t bytes = 0, done = 0;
+		struct req_msg m;
+
+		rng_init(&w.rng, seed);
+		start(seed % 2 ? REQ_SEND : REQ_WRITE, psn_add(0xffffff, 0u - seed));
+		while (done < 60) {
+			uint32_t n = rng_next(&w.rng) % (20 * MTU);
+
+			// A region's end would move the offset.
+			if (bytes + n < REGION && req_post(&from, n, 0, w.now_ns))
+				bytes += n;
+			step(&w);
+			while (req_complete(&from, &m))
+				done++;
+			assert_true(w.now_ns < 1000000000);
+			assert_false(from.failed);
+		}
+		assert_true(w.taken <= bytes && w.taken >= from.complete_bytes);
+		assert_int_equal(to_stats.refused, 0);
+		assert_true(to_stats.messages >= done);
+	}
+}
+
+// What no requester sends: it is refused, or waits, and never reads or writes elsewhere.
+static void hostile_packets_do_no_harm(void **state)
+{
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 1);
+	for (unsigned i = 0; i < 300; i++) {
+		start(REQ_SEND, 0xfffff0);
+		for (unsigned n = 0; n < 3000 && !to.dead; n++) {
+			static const uint8_t opcodes[] = {RC_SEND_FIRST, RC_SEND_MIDDLE,
+							  RC_SEND_LAST, RC_SEND_ONLY,
+							  RC_WRITE_ONLY, RC_READ_REQUEST};
+			uint32_t psn = psn_add(to.epsn, rng_next(&rng) % 4096 - 1024u);
+			struct roce_pkt k = {.opcode = opcodes[rng_next(&rng) % (i % 6 + 1)],
+					     .psn = psn, .payload_len = MTU, .dma_len = MTU};
+			uint64_t offset;
+
+			if (rng_next(&rng) % 2 == 0)
+				resp_on_trimmed(&to, psn);
+			else if (resp_on_request(&to, &k, &offset) == RESP_TAKEN)
+				take_held();
+			assert_true(window.n_due <= window.n_asked);
+			assert_true(window.n_asked + window.n_held <= REORDER_PKTS);
+			if (resp_can_send(&to) && to.n_reads == 0) {
+				resp_peek(&to, &k, &offset);
+				resp_sent(&to, &k);
+			}
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(packets_behind_a_gap_are_held),
+		cmocka_unit_test(trimmed_packet_asks_for_itself_alone),
+		cmocka_unit_test(naks_wait_for_packets_that_come),
+		cmocka_unit_test(packet_lost_again_is_asked_for_again),
+		cmocka_unit_test(gap_is_seen_long_after_another),
+		cmocka_unit_test(timer_sends_all_that_is_not_acknowledged),
+		cmocka_unit_test(every_byte_is_taken_once_and_in_order),
+		cmocka_unit_test(hostile_packets_do_no_harm),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
