@@ -44,6 +44,20 @@ profiles:
       0: {egress: {static: 20480, discard: %(discard)s}}
       6: {schedule: strict}
 """
+# A port of 100M, with a lossless class and one that drops or trims, half of the line for each.
+BESIDE = """\
+switch: {name: %(name)s, workers: 1, trim: {dscp: 48, queue: 6, share: 10%%}}
+ports:
+  - {name: "p[1-2]", device: "xdp:sw[1-2]", speed: 200M, profile: x}
+  - {name: p3, device: "xdp:sw3", speed: 100M, profile: x}
+profiles:
+  x:
+    dscp_to_class: {default: 0, 24-31: 3, 32-39: 4, 48-55: 6}
+    classes:
+      3: {lossless: on, schedule: {dwrr: 40}}
+      4: {schedule: {dwrr: 40}, egress: {static: 51200, discard: %(discard)s}}
+      6: {schedule: strict}
+"""
 SENDER = """import socket, struct, sys, time
 s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
 s.bind((sys.argv[1], 0))
@@ -239,6 +253,40 @@ def a_host_asks_for_trimmed_packets_again():
         want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
 
 
+def beside(discard, *options):
+    """Goodput of class 3 and of class 4, of one sender each; and the report of the receiver."""
+    with World(3) as world:
+        switch = Switch(world, PROGRAMS, switch_name(),
+                        BESIDE % {"name": switch_name(), "discard": discard})
+        listener = Host(world, PROGRAMS, 3, "listener", "--listen", "--class", "3,4",
+                        "--trimmed-dscp", "48", "--speed", "100M", *options).ready()
+        senders = [Host(world, PROGRAMS, i, f"sender{i}", "--to", "10.0.0.3", "--class", f"{cls}",
+                        "--speed", "200M", "--qps", "4", "--time", "4s", *options)
+                   for i, cls in ((1, 3), (2, 4))]
+        for s in senders:
+            want(s.process.wait(60) == 0, s.process.said())
+        listener.process.stop()
+        r = listener.report()
+        want(r["icrc_errors"] == r["payload_errors"] == r["malformed"] == 0, f"{r}")
+        want(not [q for q in switch.show("queues")["queues"]
+                  if q["class"] == 3 and q["dropped_packets"]], "class 3 loses nothing")
+        q = queue(switch, 4, "p3")
+        want(q["trimmed"] == q["trim_sent"] + q["trim_dropped"], f"{q}")
+        want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
+        goodput = {c["class"]: c["goodput_bps"] / 1e6 for c in r["classes"]}
+        print(f"        {discard} {' '.join(options)}: {goodput[3]:.1f} and {goodput[4]:.1f} Mb/s, "
+              f"{r['rx_trimmed']} trimmed, {senders[1].report()['timeouts']} timeouts")
+        return goodput[3], goodput[4], r
+
+
+def a_lossless_class_keeps_its_half_beside_trimming():
+    dropped3, dropped4, _ = beside("drop")
+    kept3, kept4, r = beside("trim", "--selective")
+    want(r["rx_trimmed"] > 100 and r["naks_sent"] > 100, f"{r}")
+    want(kept3 >= 0.9 * min(dropped3, 46), f"class 3 has {kept3}, with drops {dropped3}")
+    want(kept4 >= dropped4, f"class 4 has {kept4}, with drops {dropped4}")
+
+
 live.need_root("tshark", "tcpdump")
 from switch import Host, Programs, Switch # noqa: E402: the path is set by live
 from world import World, run, switch_name # noqa: E402
@@ -246,4 +294,5 @@ from world import World, run, switch_name # noqa: E402
 PROGRAMS = Programs(sys.argv[1])
 sys.exit(live.run_tests([exact_frames_are_clean, kept_lengths_are_kept, whole_frames_get_the_dscp,
                          a_capture_of_the_switch_says_which_frames_are_trimmed,
-                         settings_change_under_traffic, a_host_asks_for_trimmed_packets_again]))
+                         settings_change_under_traffic, a_host_asks_for_trimmed_packets_again,
+                         a_lossless_class_keeps_its_half_beside_trimming]))

@@ -141,6 +141,9 @@ static void the_rest_of_a_nic_is_read(void **state)
 	c = good("{go_back: n}");
 	assert_false(c.ignore_pause || c.faults.go_back_0 || c.faults.fence);
 	assert_int_equal(c.window, 8192);
+	assert_false(c.selective);
+	c = good("{go_back: selective}");
+	assert_true(c.selective && !c.faults.go_back_0);
 }
 
 static void mistakes_are_told_at_their_place(void **state)
