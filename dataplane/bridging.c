@@ -68,8 +68,9 @@ static inline bool make_ready(struct worker *w, struct port *p, struct frame *f,
 
 // ---- flooding
 //
-// The frame leaves by every other port that may carry it, and to the peers of its VLAN's VNI. Its
-// priority group is charged once (replica.h). Copies end on the workers that own their ports of
+// The frame leaves by every other port that may carry it, and to the peers of its VLAN's VNI. A
+// frame to a group that the policy names leaves by the group's ports alone. The frame's priority
+// group is charged once (replica.h). Copies end on the workers that own their ports of
 // departure.
 
 enum { MOST_WAYS = POLICY_MAX_PORTS + VTEP_MAX_PEERS };
@@ -84,15 +85,17 @@ bool bridging_may_leave(const struct worker *w, unsigned port, const struct fram
 	       bridge_member(w->pol, port, vid);
 }
 
+// group: NULL, or the only ports.
 static unsigned ways_of(const struct worker *w, const struct frame *f, unsigned vid,
-			uint8_t ports[MOST_WAYS])
+			const struct policy_multicast *group, uint8_t ports[MOST_WAYS])
 {
 	unsigned n = 0;
 
 	for (unsigned port = 0; port < w->sw->n_ports; port++)
-		if (bridging_may_leave(w, port, f, vid))
+		if (bridging_may_leave(w, port, f, vid) &&
+		    (group == NULL || group->ports[port / 64] >> port % 64 & 1))
 			ports[n++] = (uint8_t)port;
-	return n + vxlan_flood_to(w, f, vid, ports + n);
+	return group != NULL ? n : n + vxlan_flood_to(w, f, vid, ports + n);
 }
 
 static void leave(struct worker *w, struct frame *f)
@@ -140,12 +143,12 @@ static void replicate(struct worker *w, struct port *p, struct frame *f, const u
 	deliver(w, p, f, vid, tagged, pkt);
 }
 
-// The frame ends in queues or as a drop.
+// The frame ends in queues or as a drop. group: as of ways_of.
 static void flood(struct worker *w, struct port *p, struct frame *f, unsigned vid, bool tagged,
-		  const struct pkt_info *pkt)
+		  const struct pkt_info *pkt, const struct policy_multicast *group)
 {
 	uint8_t ports[MOST_WAYS];
-	unsigned n = ways_of(w, f, vid, ports);
+	unsigned n = ways_of(w, f, vid, group, ports);
 
 	if (n == 0) {
 		fate_dropped(w, p, f, DROP_NO_EGRESS);
@@ -272,12 +275,14 @@ static bool forward_unknown(struct worker *w, struct port *p, struct burst *b, s
 	uint64_t key = fdb_key_in_frame(rte_pktmbuf_mtod(f->m, const uint8_t *), (uint16_t)vid);
 	bool off = !pkt->group_dst && vlan_bit(w->pol->flood_off, vid);
 	bool known = at < FDB_MAX_PORTS;
+	const struct policy_multicast *group =
+		pkt->group_dst ? bridge_multicast(w->pol, key) : NULL;
 
 	if (known && at >= POLICY_MAX_PORTS) {
 		f->out_port = at;
 		return make_ready(w, p, f, vid, tagged, pkt);
 	}
-	if (off || p->pol->no_flood >> f->cls & 1) {
+	if (group == NULL && (off || p->pol->no_flood >> f->cls & 1)) {
 		if (known) // at a port that is in the VLAN no more
 			return refuse(w, p, f, DROP_NO_EGRESS);
 		if (!pkt->group_dst && unknown_finds_way(w, f, key, vid))
@@ -291,7 +296,7 @@ static bool forward_unknown(struct worker *w, struct port *p, struct burst *b, s
 		return refuse(w, p, f, DROP_STORM_CONTROL);
 	if (b != NULL)
 		ingress_admit(w, p, b); // frames that came before go before
-	flood(w, p, f, vid, tagged, pkt);
+	flood(w, p, f, vid, tagged, pkt, group);
 	return false;
 }
 

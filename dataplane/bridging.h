@@ -3,7 +3,8 @@
 // needs to leave by its port: tag, PCP and DSCP. A source address that the table does not know is
 // reported to control (switch_learn.c), or the frame is refused. A frame whose destination is a
 // group or is not known is flooded, or dropped: beyond the port's rate of storm control, or in a
-// class that is not flooded. Called by the worker that owns the port of arrival.
+// class that is not flooded. A frame to a group that the policy names goes to the group's ports, in
+// any class. Called by the worker that owns the port of arrival.
 #pragma once
 
 #include "dataplane/ingress.h"

@@ -226,6 +226,12 @@ struct policy_fdb_entry {
 	uint8_t port; // FDB_ROUTER: the address of an SVI
 };
 
+// A multicast address of a VLAN, and the ports by which its frames leave.
+struct policy_multicast {
+	uint64_t key; // fdb_key
+	uint64_t ports[POLICY_MAX_PORTS / 64]; // bitmap
+};
+
 // What control does about a worker that stands still. Real time; 0: nothing.
 struct stall_params {
 	uint64_t pause_after_ns; // the stand-in pauses the peers of its ports
@@ -258,6 +264,8 @@ struct policy {
 	uint32_t n_guard_groups;
 	uint32_t n_fdb;
 	struct policy_fdb_entry *fdb; // static entries
+	uint32_t n_multicast;
+	struct policy_multicast *multicast; // ascending by key
 	struct flow_params flows; // of the switch; `max` is a restart-only key
 	struct elephant_params elephants;
 	struct microburst_params microbursts;

@@ -299,7 +299,7 @@ struct fdb_row {
 	bool is_stale; // its port's link went down since it was heard (forward/fdb.h)
 	uint64_t age_ns;
 };
-// Calls fn for every address, stale ones too.
+// Calls fn for every address, stale ones too, and for every port of a group that the policy names.
 void switch_fdb_walk(struct weir_switch *sw, uint64_t now_ns,
 		     void (*fn)(void *arg, const struct fdb_row *row), void *arg);
 // Control: the station was at the port when the switch ran before. A routed port has no stations.

@@ -151,6 +151,28 @@ void numbers_pools(struct weir_switch *sw, bool anew)
 	}
 }
 
+static void mac_of_key(uint64_t key, uint8_t mac[6])
+{
+	for (unsigned b = 0; b < 6; b++)
+		mac[b] = (uint8_t)(key >> (56 - 8 * b));
+}
+
+static void walk_groups(const struct policy *p, void (*fn)(void *arg, const struct fdb_row *row),
+			void *arg)
+{
+	for (uint32_t i = 0; i < p->n_multicast; i++)
+		for (unsigned port = 0; port < p->n_ports; port++) {
+			const struct policy_multicast *g = &p->multicast[i];
+			struct fdb_row row = {.vid = (uint16_t)g->key, .port = (uint8_t)port,
+					      .is_static = true};
+
+			if (!(g->ports[port / 64] >> port % 64 & 1))
+				continue;
+			mac_of_key(g->key, row.mac);
+			fn(arg, &row);
+		}
+}
+
 void switch_fdb_walk(struct weir_switch *sw, uint64_t now_ns,
 		     void (*fn)(void *arg, const struct fdb_row *row), void *arg)
 {
@@ -167,10 +189,10 @@ void switch_fdb_walk(struct weir_switch *sw, uint64_t now_ns,
 
 		if (!e->used)
 			continue;
-		for (unsigned b = 0; b < sizeof(row.mac); b++)
-			row.mac[b] = (uint8_t)(e->key >> (56 - 8 * b));
+		mac_of_key(e->key, row.mac);
 		fn(arg, &row);
 	}
+	walk_groups(switch_policy(sw), fn, arg);
 }
 
 const struct fdb_port *switch_fdb_port(const struct weir_switch *sw, unsigned port)

@@ -833,6 +833,7 @@ void config_check(const struct config *c, struct diag_sink *s)
 		{OF_ITEM, port_vlans_make_sense},
 		{OF_POLICY, fdb_makes_sense},
 		{OF_POLICY, fdb_addresses_are_unique},
+		{OF_POLICY, multicast_makes_sense},
 		{OF_POLICY, worker_cores_are_few},
 		{OF_POLICY, name_can_be_a_file},
 		{OF_ITEM, keep_makes_sense},

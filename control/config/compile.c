@@ -628,34 +628,60 @@ static void compile_fdb(struct compiler *k)
 }
 
 // ---- flooding by class
-// A flooded frame with a record takes one more frame of memory for each port by which it leaves.
+// The frames that can arrive after a PAUSE in these classes of a port. No cell may be free for
+// their copies then, and no group leaves XOFF.
+static uint64_t frames_after_pause(const struct policy_port *p, uint8_t classes)
+{
+	unsigned groups = 0;
+	uint64_t frames = 0;
+
+	for_each_bit (cls, p->classify.lossless & classes)
+		groups |= 1u << p->classify.class_to_pg[cls];
+	for_each_bit (g, groups)
+		frames += p->pg[g].xoff_cells;
+	return frames + (groups == 0 ? 0 : p->skid_cells / p->skid_frame_cells);
+}
+
+// The ports of the largest group entry.
+static unsigned ports_of_multicast(const struct policy *p)
+{
+	unsigned most = 0;
+
+	for (uint32_t i = 0; i < p->n_multicast; i++) {
+		unsigned n = 0;
+
+		for (unsigned w = 0; w < POLICY_MAX_PORTS / 64; w++)
+			n += (unsigned)__builtin_popcountll(p->multicast[i].ports[w]);
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
+// A frame with copies has a record. With the record it takes one more frame of memory for each
+// port by which it leaves. Frames to groups of `multicast` have copies in each class.
 static void compile_flood(struct compiler *k)
 {
 	struct policy *pol = k->p;
-	uint64_t frames = 0, ports = 0;
+	uint64_t frames = 0, to_groups = 0, ports = 0;
+	unsigned most = ports_of_multicast(pol);
 
 	for (unsigned i = 0; i < pol->n_ports; i++) {
 		struct policy_port *p = &pol->ports[i];
-		unsigned groups = 0;
 
 		for (unsigned cls = 0; cls < N_CLASSES; cls++)
 			if (!cfg_floods(&k->c->ports[i].profile->classes[cls]))
 				p->no_flood |= (uint8_t)(1u << cls);
 		if (p->routed && pol->n_svis == 0 && pol->vtep == NULL)
 			continue;
-		// The frames that can arrive after a PAUSE. No cell may be free for their copies
-		// then, and no group leaves XOFF.
-		for_each_bit (cls, p->classify.lossless & (uint8_t)~p->no_flood)
-			groups |= 1u << p->classify.class_to_pg[cls];
-		for_each_bit (g, groups)
-			frames += p->pg[g].xoff_cells;
-		frames += groups == 0 ? 0 : p->skid_cells / p->skid_frame_cells;
+		frames += frames_after_pause(p, (uint8_t)~p->no_flood);
+		to_groups += frames_after_pause(p, p->no_flood);
 		ports += !p->routed;
 	}
 	// A frame that is routed into a VLAN may also leave by its own port.
 	ports += pol->n_svis != 0;
 	ports += pol->vtep != NULL ? pol->vtep->n_peers : 0;
 	frames *= ports > 2 ? ports - 1 : 0;
+	frames += to_groups * (most > 1 ? most : 0);
 	pol->copy_frames = frames < INT32_MAX ? (uint32_t)frames : INT32_MAX;
 }
 
@@ -744,6 +770,7 @@ int compile_policy(const struct config *c, const struct port_facts *facts,
 	compile_vlans(&k);
 	compile_svis(&k);
 	compile_fdb(&k);
+	compile_multicast(&k);
 	compile_routes(&k);
 	compile_vxlan(&k);
 	compile_flood(&k);
@@ -778,6 +805,7 @@ void policy_destroy(struct policy *p)
 	if (p == NULL)
 		return;
 	free(p->fdb);
+	free(p->multicast);
 	free(p->svis);
 	free(p->svi_of_vlan);
 	free(p->vtep);

@@ -48,6 +48,7 @@ void ipcc_check(const struct config *c, struct diag_sink *s);
 void elephants_check(const struct config *c, struct diag_sink *s);
 void trim_check(const struct config *c, struct diag_sink *s);
 void inof_check(const struct config *c, struct diag_sink *s);
+void multicast_makes_sense(const struct subject *x); // a rule of config_check
 void auto_ecn_check(const struct config *c, struct diag_sink *s);
 
 // Steps of reading a file, after the ports are expanded (load.c).
@@ -105,6 +106,7 @@ must_check int compile_policy(const struct config *c, const struct port_facts *f
 
 // Steps of a feature with a file of its own. Each reports into k->s and goes on.
 void compile_svis(struct compiler *k); // before compile_fdb, which takes their addresses
+void compile_multicast(struct compiler *k); // before the memory of copies
 void compile_routes(struct compiler *k); // prefixes, groups, next hops, neighbours
 void compile_vxlan(struct compiler *k); // after the routes
 void compile_watchdogs(struct compiler *k); // and the warnings that need the speed of a port

@@ -568,6 +568,17 @@ static const struct cfg_row fdb_rows[] = {
 };
 static SCHEMA(fdb_schema, fdb_rows, cfg_fdb);
 
+static const struct cfg_row multicast_rows[] = {
+	{FIELD(CFG_TEXT, cfg_multicast, mac), .max = 17, .required = true,
+	 .help = "multicast address, \"01:00:5e:01:02:03\""},
+	{FIELD(CFG_WORDS, cfg_multicast, ports), .max = POLICY_NAME_LEN - 1, .required = true,
+	 .help = "names of the ports by which its frames leave, [p1, p2]; never the port by which "
+		 "a frame came in"},
+	{NUMBER(COUNT, cfg_multicast, vlan), .min = 1, .max = MAX_VID, .dflt_text = "none",
+	 .help = "required where VLANs are used"},
+};
+static SCHEMA(multicast_schema, multicast_rows, cfg_multicast);
+
 // ---- routing
 static const struct cfg_row route_rows[] = {
 	{FIELD(CFG_TEXT, cfg_route, to), .max = IP_LEN, .required = true,
@@ -856,6 +867,10 @@ static const struct cfg_row root_rows[] = {
 	 .dflt_text = "one bridge", .help = "absent: one bridge of all ports, tags pass unchanged"},
 	{FIELD(CFG_LIST, cfg_root, fdb), .sub = &fdb_schema, .max = 16384, .dflt_text = "none",
 	 .help = "static addresses"},
+	{FIELD(CFG_LIST, cfg_root, multicast), .sub = &multicast_schema, .max = 1024,
+	 .dflt_text = "none",
+	 .help = "multicast addresses and their ports: their frames go to these ports only, also "
+		 "in a lossless class that is not flooded"},
 	{FIELD(CFG_LIST, cfg_root, routes), .sub = &route_schema, .max = 16384, .dflt_text = "none",
 	 .help = "static routes, beside the subnets of the ports"},
 	{FIELD(CFG_LIST, cfg_root, neighbours), .sub = &neighbour_schema, .max = 4096,

@@ -274,6 +274,12 @@ struct cfg_fdb {
 	struct cfg_val mac, port, vlan;
 };
 
+struct cfg_multicast {
+	struct cfg_map map;
+	struct cfg_val mac, vlan;
+	struct cfg_words ports;
+};
+
 struct cfg_route {
 	struct cfg_map map;
 	struct cfg_val to;
@@ -330,7 +336,7 @@ struct cfg_root {
 	struct cfg_map map;
 	struct cfg_switch sw;
 	struct cfg_control_plane control_plane;
-	struct cfg_list ports, vlans, fdb, routes, neighbours, pairs, profiles;
+	struct cfg_list ports, vlans, fdb, multicast, routes, neighbours, pairs, profiles;
 	struct cfg_vxlan vxlan;
 	struct cfg_inof inof;
 };

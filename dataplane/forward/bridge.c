@@ -25,6 +25,23 @@ int bridge_classify_vid(const struct policy *pol, unsigned in_port, const uint8_
 	return vid == v->untagged || vlan_bit(v->tagged, vid) ? (int)vid : -1;
 }
 
+const struct policy_multicast *bridge_multicast(const struct policy *pol, uint64_t key)
+{
+	uint32_t low = 0, high = pol->n_multicast;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (pol->multicast[mid].key == key)
+			return &pol->multicast[mid];
+		if (pol->multicast[mid].key < key)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return NULL;
+}
+
 bool bridge_may_pop(const struct pkt_info *pkt)
 {
 	if (pkt->n_tags > 1)

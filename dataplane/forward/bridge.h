@@ -38,6 +38,9 @@ static inline bool bridge_strays(const struct policy *pol, const struct pkt_info
 	return (pkt->kind == PKT_LLDP || pkt->kind == PKT_SLOW) && !pkt->group_dst;
 }
 
+// The ports of a group that the policy names, by its fdb_key; NULL: it does not name the group.
+const struct policy_multicast *bridge_multicast(const struct policy *pol, uint64_t key);
+
 // Applies a tag change; pcp is used by TAG_PUSH. Returns the change in length, or
 // INT32_MIN when the mbuf has no headroom.
 int bridge_edit_tag(struct rte_mbuf *m, enum tag_edit edit, unsigned vid, uint8_t pcp);

@@ -237,6 +237,142 @@ static void of_two_ports_that_heard_an_address_the_latest_counts(void **state)
 	}
 }
 
+// ---- groups that the policy names
+
+enum { GROUP_A = 1, GROUP_B, GROUP_PORTS = 6 };
+
+// A frame of host `from` to a group, with its VLAN if it is not 0.
+static void send_to_group(struct bench *b, unsigned from, uint8_t group, uint8_t dscp, uint16_t vid)
+{
+	uint8_t raw[100];
+	struct bench_frame f = {
+		.dscp = dscp, .len = sizeof(raw), .tagged = vid != 0, .vid = vid, .pcp = 3};
+
+	bench_build(raw, from, &f);
+	memcpy(raw, (uint8_t[]){1, 0, 0x5e, 0, 0, group}, 6);
+	f.raw = raw;
+	bench_inject(b, from, &f, 1);
+	bench_run(b, 10000);
+}
+
+// The hosts that got a frame since the last call, one digit a frame: "24".
+static const char *receivers(struct bench *b)
+{
+	static char text[64];
+	size_t n = 0;
+
+	for (unsigned i = 0; i < b->n_ports; i++)
+		for (; b->host[i].n_rx != 0 && n + 1 < sizeof(text); b->host[i].n_rx--)
+			text[n++] = (char)('1' + i);
+	text[n] = '\0';
+	return text;
+}
+
+static const char with_group[] =
+	"      3: {lossless: true, ingress: {headroom: auto}}\n"
+	"multicast: [{mac: \"01:00:5e:00:00:01\", ports: [p2, p4, p5]}]\n";
+
+static void a_group_of_the_policy_gets_its_frames_at_its_ports_only(void **state)
+{
+	struct bench *b = bench_open(lab_yaml(GROUP_PORTS, "10G", "", "", with_group), 0);
+
+	(void)state;
+	for (unsigned dscp = 0; dscp <= 24; dscp += 24) {
+		send_to_group(b, 0, GROUP_A, (uint8_t)dscp, 0);
+		assert_string_equal(receivers(b), "245");
+		send_to_group(b, 3, GROUP_A, (uint8_t)dscp, 0); // a member
+		assert_string_equal(receivers(b), "25");
+	}
+	send_to_group(b, 0, GROUP_B, 0, 0); // not named
+	assert_string_equal(receivers(b), "23456");
+	assert_int_equal(bench_drops(b, DROP_LOSSLESS_UNKNOWN), 0);
+	send_to_group(b, 0, GROUP_B, 24, 0);
+	assert_string_equal(receivers(b), "");
+	assert_int_equal(bench_drops(b, DROP_LOSSLESS_UNKNOWN), 1);
+	bench_publish(b, lab_yaml(GROUP_PORTS, "10G", "", "",
+				  "      3: {lossless: true, ingress: {headroom: auto}}\n"));
+	send_to_group(b, 0, GROUP_A, 0, 0);
+	assert_string_equal(receivers(b), "23456");
+	bench_close(b);
+}
+
+static void a_group_is_of_its_vlan(void **state)
+{
+	static const char yaml[] =
+		"switch: {name: lab}\n"
+		"ports: [{name: \"p[1-4]\", device: \"wire:w[1-4]\", speed: 10G, profile: x,\n"
+		"  vlan: {tagged: [10, 20]}}]\n"
+		"vlans: [{id: 10}, {id: 20}]\n"
+		"multicast:\n"
+		"  - {mac: \"01:00:5e:00:00:01\", vlan: 20, ports: [p4]}\n"
+		"  - {mac: \"01:00:5e:00:00:01\", vlan: 10, ports: [p2, p3]}\n"
+		"profiles: {x: {}}\n";
+	struct bench *b = bench_open(yaml, 0);
+
+	(void)state;
+	send_to_group(b, 0, GROUP_A, 0, 10);
+	assert_string_equal(receivers(b), "23");
+	send_to_group(b, 0, GROUP_A, 0, 20);
+	assert_string_equal(receivers(b), "4");
+	send_to_group(b, 0, GROUP_B, 0, 20);
+	assert_string_equal(receivers(b), "234");
+	bench_close(b);
+}
+
+static bool endless_group(struct bench_host *h, struct bench_frame *out)
+{
+	static uint8_t raw[300];
+
+	*out = (struct bench_frame){.dscp = 24, .len = sizeof(raw)};
+	bench_build(raw, 0, out);
+	memcpy(raw, (uint8_t[]){1, 0, 0x5e, 0, 0, GROUP_A}, 6);
+	out->raw = raw;
+	(void)h;
+	return true;
+}
+
+// Its members pause again and again. The memory of copies was planned for the group.
+static void a_lossless_group_loses_nothing_under_pauses(void **state)
+{
+	struct bench *b = bench_open(
+		lab_yaml(GROUP_PORTS, "10G", ", cable: 300m", "", with_group), PROPAGATION_NS);
+	const struct port_counters *c = switch_port_counters(b->sw, 0);
+
+	(void)state;
+	b->host[0].source = endless_group;
+	actor_poke(&b->host[0].actor);
+	for (unsigned k = 0; k < PAUSES; k++) {
+		for (unsigned i = 1; i < GROUP_PORTS; i++)
+			bench_pause(b, i, 1 << 3, 3000);
+		bench_run(b, PAUSE_EVERY_NS);
+	}
+	assert_int_equal(bench_drops(b, DROP_HEADROOM), 0);
+	assert_int_equal(bench_drops(b, DROP_NO_MBUF), 0);
+	assert_true(ctr_get(&switch_pfc_tx(b->sw, 0)->stats[3].transitions) >= PAUSES / 4);
+	assert_int_equal(ctr_get(&c->replicated), ctr_get(&c->received) * 2);
+	bench_close(b);
+}
+
+static void note_group(void *arg, const struct fdb_row *r)
+{
+	char *text = arg;
+
+	if (r->mac[0] == 1)
+		sprintf(text + strlen(text), "%02x p%u%s ", r->mac[5], r->port + 1u,
+			r->is_static ? " static" : "");
+}
+
+static void a_group_is_shown_with_its_ports(void **state)
+{
+	struct bench *b = bench_open(lab_yaml(GROUP_PORTS, "10G", "", "", with_group), 0);
+	char text[256] = "";
+
+	(void)state;
+	switch_fdb_walk(b->sw, 0, note_group, text);
+	assert_string_equal(text, "01 p2 static 01 p4 static 01 p5 static ");
+	bench_close(b);
+}
+
 static uint64_t charged(const struct bench *b)
 {
 	return pg_used(switch_pg_state(b->sw, 0, 3)) + pg_used(switch_pg_state(b->sw, 0, 0));
@@ -467,6 +603,10 @@ int main(void)
 		cmocka_unit_test(
 			a_flood_of_addresses_takes_no_address_that_another_port_just_heard),
 		cmocka_unit_test(of_two_ports_that_heard_an_address_the_latest_counts),
+		cmocka_unit_test(a_group_of_the_policy_gets_its_frames_at_its_ports_only),
+		cmocka_unit_test(a_group_is_of_its_vlan),
+		cmocka_unit_test(a_lossless_group_loses_nothing_under_pauses),
+		cmocka_unit_test(a_group_is_shown_with_its_ports),
 		cmocka_unit_test(the_charge_lasts_until_the_last_copy_is_gone),
 		cmocka_unit_test(copies_that_are_dropped_hold_nothing),
 		cmocka_unit_test(copies_never_take_more_frames_than_there_are_cells),

@@ -22,7 +22,7 @@ static void lossless_classes_are_flooded_where_the_file_says_so(void **state)
 		"profiles: {a: {classes: {3: {lossless: on}, 5: {lossless: on, flood: %s,\n"
 		"  ingress: {headroom: 2560}}}}}\n";
 	struct port_facts facts[5] = {0};
-	char note[FLOOD_NOTE_LEN], yaml[512];
+	char note[FLOOD_NOTE_LEN], yaml[800];
 	struct config *c;
 	struct policy *p;
 
@@ -43,10 +43,18 @@ static void lossless_classes_are_flooded_where_the_file_says_so(void **state)
 	assert_int_equal(p->copy_frames, 4 * (10 + 164) * 3); // the ring and a burst as well
 	policy_destroy(p);
 	config_destroy(c);
-	snprintf(yaml, sizeof(yaml), text, "off");
+	snprintf(yaml, sizeof(yaml) - 200, text, "off");
 	p = policy_of(yaml);
 	assert_int_equal(p->ports[0].no_flood, 1 << 3 | 1 << 5);
 	assert_int_equal(p->copy_frames, 0);
+	policy_destroy(p);
+	// Three ports of a group: a record and two copies, or the frame came in elsewhere.
+	strcat(yaml, "multicast: [{mac: \"01:00:5e:00:00:01\", ports: [p1]},\n"
+		     "  {mac: \"01:00:5e:00:00:02\", ports: [p1, p2, p4]}]\n");
+	p = policy_of(yaml);
+	assert_int_equal(p->copy_frames, 4 * (p->ports[0].pg[3].xoff_cells + 10) * 3);
+	assert_int_equal(p->n_multicast, 2);
+	assert_int_equal(p->multicast[1].ports[0], 1 | 2 | 8);
 	policy_destroy(p);
 	p = policy_of("ports: [{name: p1, device: \"xdp:e1\", speed: 1G}]\n");
 	assert_int_equal(p->ports[0].no_flood, 0);

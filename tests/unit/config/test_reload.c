@@ -44,6 +44,7 @@ static const char base[] =
 	"                                       mac_phy: 97, peer_response: quanta}}}}\n"
 	"vlans: [{id: 10, flood: on, ip: 10.0.10.1/24, mac: \"02:00:00:00:00:10\", mtu: 900}]\n"
 	"fdb: [{mac: \"02:00:00:00:00:01\", port: p2, vlan: 20}]\n"
+	"multicast: [{mac: \"01:00:5e:00:00:27\", vlan: 20, ports: [p2]}]\n"
 	"inof: {zones: {db: {members: [10.0.0.1]}}, hosts: {10.0.0.9: peer}}\n"
 	"profiles:\n"
 	"  other: {trust: pcp, classes: {3: {lossless: on}, 4: {lossless: on}}}\n"
@@ -267,6 +268,9 @@ static const struct change changes[] = {
 	{"port: p2,", "port: p1,", " fdb[0].port", NULL},
 	{"vlan: 20}", "vlan: 1}", " fdb[0].vlan", NULL},
 	{"fdb: [{mac: \"02:00:00:00:00:01\", port: p2, vlan: 20}]", "", " fdb", NULL},
+	{"00:27\"", "00:28\"", " multicast[0].mac", NULL},
+	{"ports: [p2]}", "ports: [p1, p2]}", " multicast[0].ports", NULL},
+	{"vlan: 20, ports", "vlan: 1, ports", " multicast[0].vlan", NULL},
 	{"other:", "another:", " profiles.another profiles.other", NULL},
 	{"trust: dscp", "trust: port", " profiles.q.trust", NULL},
 	{"26: 3}", "26: 3, 27: 3}", " profiles.q.dscp_to_class", NULL},
