@@ -249,6 +249,7 @@ static force_inline void sort_all(struct worker *w, struct burst *b, struct memb
 	const struct flow_map map = w->flows->table.map; // what is written below is not in it
 	struct member *m = all->m, *before = NULL;
 	unsigned n = b->n_in;
+	uint64_t roce_bytes = 0;
 
 	for (unsigned i = 0; i < n; i++) {
 		const struct frame *f = &b->frames[i];
@@ -273,6 +274,7 @@ static force_inline void sort_all(struct worker *w, struct burst *b, struct memb
 		} else {
 			roce = false;
 		}
+		roce_bytes += roce ? f->len : 0;
 		if (ports && !roce)
 			found = sort_ports(&map, f, i, m, before);
 		if (likely(found))
@@ -281,6 +283,8 @@ static force_inline void sort_all(struct worker *w, struct burst *b, struct memb
 			mbuf->hash.rss = FLOW_NONE;
 	}
 	all->n = (unsigned)(m - all->m);
+	if (roce_bytes != 0)
+		ctr_add(&worker_port(w, b->frames[0].in_port)->flows.roce_bytes, roce_bytes);
 }
 
 // Which entries they will be. Those are on their way to the cache then.

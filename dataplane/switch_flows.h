@@ -68,6 +68,7 @@ struct port_flow_counters {
 	ctr_t gaps, gap_packets, rewinds, ce; // of data that entered here
 	ctr_t naks, cnps_seen; // that left here, on their way to the sender
 	ctr_t cnps_sent, cnps_capped; // by the switch, that left here; left out for the cap
+	ctr_t roce_bytes; // of all RoCEv2 frames that entered here
 };
 // Room in the flow table. Zeros where there is no table.
 const struct flow_port *switch_flow_port(const struct weir_switch *sw, unsigned port);

@@ -265,6 +265,27 @@ static void loss_and_congestion_are_seen_per_flow_and_port(void **state)
 	bench_close(b);
 }
 
+static void bytes_of_roce_are_counted_where_they_enter(void **state)
+{
+	struct bench *b = open(16);
+	struct roce r = {.from = 0, .to = 2, .opcode = RC_SEND_ONLY, .qp = 5};
+	struct roce ack = {.from = 2, .to = 0, .opcode = RC_ACK, .qp = 50};
+
+	(void)state;
+	send_n(b, r, 3);
+	send_one(b, &ack);
+	for (unsigned port = 0; port < 4; port++)
+		assert_int_equal(ctr_get(&switch_port_flows(b->sw, port)->roce_bytes),
+				 ctr_get(&switch_port_counters(b->sw, port)->rx_bytes));
+	assert_true(ctr_get(&switch_port_flows(b->sw, 0)->roce_bytes) > 0);
+	assert_true(ctr_get(&switch_port_flows(b->sw, 2)->roce_bytes) > 0);
+	bench_send(b, 0, &(struct bench_frame){.to = 2, .dscp = 24, .len = 500});
+	bench_run(b, 10000);
+	assert_int_equal(ctr_get(&switch_port_counters(b->sw, 0)->rx_bytes) -
+				 ctr_get(&switch_port_flows(b->sw, 0)->roce_bytes), 500);
+	bench_close(b);
+}
+
 // ACKs, CNPs and responses that share a flow's addresses and queue pair must not disturb its PSNs.
 static void responses_among_requests_are_counted_and_not_followed(void **state)
 {
@@ -578,6 +599,7 @@ int main(void)
 		cmocka_unit_test(headers_are_those_of_the_latest_frame_of_any_kind),
 		cmocka_unit_test(answers_and_other_frames_make_none),
 		cmocka_unit_test(loss_and_congestion_are_seen_per_flow_and_port),
+		cmocka_unit_test(bytes_of_roce_are_counted_where_they_enter),
 		cmocka_unit_test(responses_among_requests_are_counted_and_not_followed),
 		cmocka_unit_test(a_flooded_flow_has_no_way_until_its_receiver_is_known),
 		cmocka_unit_test(a_routed_flow_keeps_its_entry_and_leaves_by_its_next_hop),
