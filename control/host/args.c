@@ -110,6 +110,38 @@ static bool take_rate(const struct opt *row, char *text, void *out)
 	return strcmp(text, "line") == 0 || take_number(row, text, out);
 }
 
+// Cuts the text at the character, and returns what is behind it; NULL: the text has none.
+static char *cut(char *text, char at)
+{
+	char *behind = strchr(text, at);
+
+	if (behind != NULL)
+		*behind++ = '\0';
+	return behind;
+}
+
+static bool take_turns(const struct opt *row, char *text, void *out)
+{
+	const struct number n = {row->name, "", UNIT_TIME, US_NS, HOUR_NS};
+	struct host_args *a = out;
+	char *next, *off;
+
+	for (a->n_turns = 0; text != NULL; text = next, a->n_turns++) {
+		next = cut(text, ',');
+		off = cut(text, '/');
+		if (a->n_turns == HOST_MAX_TURNS)
+			return bad("--%s: at most %u turns are possible", row->name,
+				   HOST_MAX_TURNS);
+		if (off == NULL)
+			return bad("--%s: \"%s\" is no pause and silence such as 20ms/80ms",
+				   row->name, text);
+		if (!parse_number(&n, text, &a->turns[a->n_turns].on_ns) ||
+		    !parse_number(&n, off, &a->turns[a->n_turns].off_ns))
+			return false;
+	}
+	return true;
+}
+
 // Numbers up to max with commas between, such as "3" or "26,34"; how many, 0 where the text is no
 // such list. A class is one digit.
 static uint8_t parse_list(const char *text, unsigned max, uint8_t out[HOST_MAX_CLASSES])
@@ -416,6 +448,12 @@ static const struct opt rows[] = {
 	 NUMBER(on_ns, TIME, US_NS, HOUR_NS, 0)},
 	{"off", 0, "T", "storm in turns: silence after each --on",
 	 NUMBER(off_ns, TIME, US_NS, HOUR_NS, 0)},
+	{"turns", 0, "LIST",
+	 "storm in these turns, once: pauses, each with the silence behind it, such as "
+	 "20ms/80ms,5ms/45ms", 0, take_turns},
+	{"exact", 0, NULL,
+	 "storm: exit with 1 if it was not as planned: a PAUSE was left out, or one ran out before "
+	 "the next", AT(exact)},
 	{"then-xon", 0, "T",
 	 "storm: after --for go on with XON for this long, at the same pace",
 	 NUMBER(then_xon_ns, TIME, US_NS, HOUR_NS, 0)},
@@ -476,8 +514,14 @@ static bool check_storm(const struct host_args *a)
 		return bad("--on and --off go together, for example --on 20ms --off 80ms");
 	if (a->then_xon_ns != 0 && (a->for_ns == 0 || a->quanta == 0 || a->no_xon))
 		return bad("--then-xon needs a storm of PAUSE that ends (--for), and no --no-xon");
+	if (a->n_turns != 0 &&
+	    (a->on_ns != 0 || a->for_ns != 0 || a->then_xon_ns != 0 || a->no_xon))
+		return bad("--turns has the times of the storm, and each turn ends with XON: leave "
+			   "out --on, --off, --for, --then-xon and --no-xon");
 	if (a->storm || a->storm_at_ns != 0)
 		return true;
+	if (a->n_turns != 0 || a->exact)
+		return bad("--turns and --exact go with --storm or --storm-at");
 	if (a->storm_rate != 0 || a->every_ns != 0 || a->for_ns != 0 || a->on_ns != 0 ||
 	    a->then_xon_ns != 0 || a->no_xon)
 		return bad("--storm-rate, --every, --for, --on, --off, --then-xon and --no-xon "

@@ -10,7 +10,7 @@
 #include "control/opts.h"
 #include "drivers/nic/dcqcn.h"
 
-enum { HOST_MAX_CLASSES = 8, HOST_MAX_TO = 8, HOST_MAX_CC_SETS = 32 };
+enum { HOST_MAX_CLASSES = 8, HOST_MAX_TO = 8, HOST_MAX_CC_SETS = 32, HOST_MAX_TURNS = 64 };
 
 enum host_role { HOST_LISTEN, HOST_SEND, HOST_STORM };
 
@@ -21,8 +21,8 @@ struct host_args {
 	uint8_t inof; // enum inof_role; 0: off
 	const char *nqn; // NULL: none
 	uint8_t n_to;
-	bool listen, storm, ignore_pause, busy, json, no_xon, no_verify, selective, help,
-		version;
+	bool listen, storm, ignore_pause, busy, json, no_xon, exact, no_verify, selective,
+		help, version;
 	uint8_t role; // enum host_role
 	uint8_t op; // enum req_op
 	uint8_t ecn; // enum nic_ecn
@@ -40,6 +40,10 @@ struct host_args {
 	int64_t time_ns, rto_ns, retry_ns, interval_ns, every_ns, for_ns, drain_ns, burst_ns,
 		post_every_ns, storm_at_ns, on_ns, off_ns, then_xon_ns, register_ns,
 		keep_alive_ns;
+	uint8_t n_turns;
+	struct {
+		int64_t on_ns, off_ns; // a pause, and the silence behind it
+	} turns[HOST_MAX_TURNS];
 	struct cc_config cc;
 	uint8_t n_cc_sets;
 	const char *cc_sets[HOST_MAX_CC_SETS]; // as given, until all of the line is read

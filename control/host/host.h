@@ -29,6 +29,7 @@ struct host_inof;
 struct host_storm {
 	bool on;
 	bool xon_left; // the XON of --then-xon are to follow
+	uint8_t turns_left; // of --turns, behind this one
 	uint64_t frames; // PFC frames of the first class that are in the tally
 	struct storm_params plan;
 	struct storm_tally tally;

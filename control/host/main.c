@@ -151,6 +151,8 @@ static int with_port(struct host *h)
 	}
 	fprintf(stderr, "ready\n");
 	rc = host_run(h);
+	if (rc == 0)
+		rc = host_storm_judge(h);
 	host_report(h, stdout);
 	say(h->error);
 	nic_destroy(h->nic);

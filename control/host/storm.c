@@ -58,6 +58,8 @@ static struct storm_params plan_of(const struct host *h, uint64_t start_ns)
 		.silent_end = a->no_xon,
 	};
 
+	if (a->n_turns != 0)
+		p.for_ns = (uint64_t)a->turns[0].on_ns;
 	if (a->on_ns != 0) {
 		p.burst_ns = (uint64_t)a->on_ns;
 		p.period_ns = (uint64_t)(a->on_ns + a->off_ns);
@@ -73,9 +75,22 @@ void host_storm_start(struct host *h, uint64_t start_ns)
 
 	s->plan = plan_of(h, start_ns);
 	s->xon_left = h->args->then_xon_ns != 0;
+	s->turns_left = h->args->n_turns != 0 ? h->args->n_turns - 1 : 0;
 	s->on = true;
 	storm_tally_init(&s->tally, pfc_quanta_ns(h->speed_bps, s->plan.quanta), start_ns,
 			 s->plan.period_ns);
+	nic_storm_start(h->nic, &s->plan);
+}
+
+// At its time by the list, however late the turn before has ended.
+static void next_turn(struct host *h)
+{
+	const struct host_args *a = h->args;
+	struct host_storm *s = &h->storm;
+	unsigned i = a->n_turns - s->turns_left--;
+
+	s->plan.start_ns += (uint64_t)(a->turns[i - 1].on_ns + a->turns[i - 1].off_ns);
+	s->plan.for_ns = (uint64_t)a->turns[i].on_ns;
 	nic_storm_start(h->nic, &s->plan);
 }
 
@@ -104,15 +119,34 @@ void host_storm_look(struct host *h, uint64_t before_ns)
 	s->frames = frames;
 	if (h->args->role == HOST_STORM && stop_requests() != 0) {
 		s->xon_left = false;
+		s->turns_left = 0;
 		nic_storm_stop(h->nic, host_now(h));
 	}
 	if (s->xon_left && nic_storm_over(h->nic))
 		go_on_with_xon(h);
+	if (s->turns_left != 0 && nic_storm_over(h->nic))
+		next_turn(h);
 }
 
 bool host_storm_over(const struct host *h)
 {
-	return !h->storm.xon_left && nic_storm_over(h->nic);
+	return !h->storm.xon_left && h->storm.turns_left == 0 && nic_storm_over(h->nic);
+}
+
+// Where the plan itself lets each PAUSE run out, holes are no surprise.
+int host_storm_judge(struct host *h)
+{
+	const struct host_storm *s = &h->storm;
+	uint64_t missed = nic_stats_now(h->nic)->storm_missed;
+	uint64_t holes = s->plan.every_ns <= s->tally.lifetime_ns ? s->tally.holes : 0;
+
+	if (!h->args->exact || !s->on || (missed == 0 && holes == 0))
+		return 0;
+	snprintf(h->error, sizeof(h->error),
+		 "--exact: the storm was not as planned: %" PRIu64 " PAUSE were left out, and the "
+		 "peer may have been unpaused %" PRIu64 " times",
+		 missed, holes);
+	return 1;
 }
 
 // ---- the report

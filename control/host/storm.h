@@ -23,6 +23,9 @@ void host_storm_look(struct host *h, uint64_t before_ns);
 // The last frame has left, the XON of --then-xon included.
 bool host_storm_over(const struct host *h);
 
+// 0, or with --exact 1 and the reason in h->error: the storm was not as planned.
+int host_storm_judge(struct host *h);
+
 // "storm" of the report; nothing where there was no storm.
 void host_storm_json(const struct host *h, struct json_object *report);
 void host_storm_table(const struct host *h, FILE *out);

@@ -165,6 +165,44 @@ def turns_pause_and_release_and_are_no_storm():
         want(pfc["rx_pause"] == s["pause_frames"] + s["xon_frames"], f"{pfc}: {s}")
 
 
+def turns_of_a_list_come_at_their_times():
+    with QuickWorld(1, tapped=True) as world:
+        made = []
+
+        def send():
+            h = generator(world, 1, "--class", "3", "--turns", "40ms/60ms,10ms/90ms,80ms/20ms")
+            made.append(storm_of(h))
+        path = captured(world, "tap", "t1", ["ether", "proto", "0x8808"], send, "turns")
+        rows = tshark(path, *FIELDS)
+    turns = [] # [begin, end]
+    for r in rows:
+        at = float(r["frame.time_epoch"]) * 1e3
+        if r[FIELDS[4]] == "0":
+            turns[-1][1] = at
+        elif not turns or turns[-1][1] is not None:
+            turns.append([at, None])
+    print(f"        {[(round(a - turns[0][0]), round(b - a)) for a, b in turns]} ms; {made[0]}")
+    slack = 5 + made[0]["gap_max_us"] / 1e3
+    for (begin, end), (at, lasts) in zip(turns, ((0, 40), (100, 10), (200, 80)), strict=True):
+        want(abs(begin - turns[0][0] - at) < slack and abs(end - begin - lasts) < slack, f"{turns}")
+    want(made[0]["xon_frames"] == 3 and made[0]["holes"] == 0 or slack > 20, f"{made}")
+
+
+def a_storm_that_is_late_fails_where_it_must_be_exact():
+    with QuickWorld(1) as world:
+        for exact in (False, True):
+            h = generator(world, 1, "--storm-rate", "1000", "--for", "1s",
+                          *["--exact"] if exact else [])
+            eventually(lambda h=h: "ready" in h.process.said(), "it storms", 10)
+            time.sleep(0.2)
+            h.process.p.send_signal(signal.SIGSTOP)
+            time.sleep(0.2)
+            h.process.p.send_signal(signal.SIGCONT)
+            s = storm_of(h, status=int(exact))
+            want(s["missed"] > 100 and s["holes"] > 0, f"it was stopped for 200 ms: {s}")
+            want(("the storm was not as planned" in h.process.said()) == exact, h.process.said())
+
+
 def xon_after_the_storm_does_not_prolong_it():
     with QuickWorld(3) as world:
         b = Bench(world)
@@ -179,6 +217,10 @@ def wrong_options_are_refused():
     for words, says in (
             (["--storm", "--storm-rate", "10", "--every", "1ms"], "say the same thing"),
             (["--storm", "--on", "1ms"], "--on and --off go together"),
+            (["--storm", "--turns", "1ms/2ms,3ms"], "is no pause and silence such as 20ms/80ms"),
+            (["--storm", "--turns", "1ms/2"], "--turns: \"2\""),
+            (["--storm", "--turns", "1ms/2ms", "--for", "1s"], "leave "),
+            (["--listen", "--ip", "10.0.0.1", "--exact"], "go with --storm or --storm-at"),
             (["--storm", "--then-xon", "1s"], "needs a storm of PAUSE that ends"),
             (["--storm", "--for", "1s", "--no-xon", "--then-xon", "1s"], "no --no-xon"),
             (["--listen", "--ip", "10.0.0.1", "--storm-rate", "5"], "with --storm or --storm-at"),
@@ -202,4 +244,6 @@ PROGRAMS = Programs(sys.argv[1])
 sys.exit(live.run_tests([frames_are_as_many_and_as_fast_as_the_report_says,
                          a_watchdog_finds_and_restores_the_storm_when_the_report_says,
                          a_storm_with_holes_says_so, turns_pause_and_release_and_are_no_storm,
+                         turns_of_a_list_come_at_their_times,
+                         a_storm_that_is_late_fails_where_it_must_be_exact,
                          xon_after_the_storm_does_not_prolong_it, wrong_options_are_refused]))
