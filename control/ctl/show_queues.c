@@ -17,7 +17,7 @@ static void print_port_sums(FILE *out, struct json_object *rows, const struct sh
 		F_QUEUES_dropped_packets, F_QUEUES_dropped_bytes};
 	const struct table sums = {
 		.list = NO_FACTS, .idle = "idle port|s", .active = BUSY,
-		COLUMNS({.fact = F_QUEUES_port, .head = "ALL QUEUES OF"},
+		COLUMNS({.fact = F_QUEUES_port, .head = "PORT_TOTAL"},
 			{.fact = F_QUEUES_length_bytes},
 			{.fact = F_QUEUES_length_packets, .rank = 3},
 			{.fact = F_QUEUES_tx_packets}, {.fact = F_QUEUES_tx_bytes},

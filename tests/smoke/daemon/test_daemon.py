@@ -71,7 +71,7 @@ def t_help_and_version_need_no_root_and_no_switch():
 def t_weirctl_says_what_was_meant():
     want_eq(sh(WEIRCTL, "help").stdout, sh(WEIRCTL, "--help").stdout, "help")
     want_eq(sh(WEIRCTL, "help", "show").stdout, sh(WEIRCTL, "show", "--help").stdout, "help show")
-    for words in (["check"], ["clear"], ["clear", "all"], ["plan", "a", "b"], ["set", "port"],
+    for words in (["check"], ["clear"], ["clear", "all"], ["plan", "a", "b", "c"], ["set", "port"],
                   ["flow", "add"], ["capture", "p1"], ["watchdog"]):
         r = sh(WEIRCTL, "-s", NAME, *words, check=False)
         want_eq((r.returncode, r.stdout), (2, ""), f"weirctl {words}")

@@ -220,8 +220,8 @@ static void queues_have_sums_by_port(void **state)
 	(void)state;
 	assert_non_null(strstr(out, "  TX_OK  TX_BYTES  TX_PPS     TX_BPS  "));
 	assert_non_null(strstr(out, "  TX_DRP  DRP_BYTES  "));
-	assert_non_null(strstr(out, "\n\nALL QUEUES OF  LENGTH  FRAMES  TX_OK  TX_BYTES  TX_PPS"));
-	assert_non_null(strstr(out, "\np1                0 B       0     15   8.00 KB       3  "
+	assert_non_null(strstr(out, "\n\nPORT_TOTAL  LENGTH  FRAMES  TX_OK  TX_BYTES  TX_PPS"));
+	assert_non_null(strstr(out, "\np1             0 B       0     15   8.00 KB       3  "
 				    "2.40 Kb/s    0       3      300 B\n"));
 	assert_non_null(strstr(out, "(1 idle port is not shown;"));
 	free(out);
