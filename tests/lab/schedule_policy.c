@@ -172,12 +172,12 @@ static void draw_elephants(struct text *t)
 // The trim queue is that of class 6 or 7, which do not trim.
 static void draw_trim(struct text *t)
 {
-	static const unsigned sizes[] = {64, 128, 128, 400, 1000};
+	static const unsigned sizes[] = {64, 128, 128, 400, 1000}, shares[] = {1, 10, 100, 100};
 
 	if (t->trims)
-		text_add(t, " trim: {size: %u, dscp: 48, queue: %u, lengths: %s},",
+		text_add(t, " trim: {size: %u, dscp: 48, queue: %u, lengths: %s, share: %u%%},",
 			 PICK(&t->cuts, sizes), 6 + pick(&t->cuts, 2),
-			 pick(&t->cuts, 2) ? "exact" : "keep");
+			 pick(&t->cuts, 2) ? "exact" : "keep", PICK(&t->cuts, shares));
 }
 
 static void draw_lossless(struct text *t, const struct schedule_conf *c, struct rng *rng,
