@@ -2,6 +2,7 @@
 // A run in files: JSON, CSV, a page; and its verdict.
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -241,6 +242,7 @@ struct lab_flow_row report_flow(const struct run *r, uint32_t flow)
 	}
 	row.cwnd_bytes = n_open == 0 ? __builtin_nan("") : row.cwnd_bytes / n_open;
 	row.goodput_bps = per_second(row.bytes, r->end_ns);
+	row.ideal_bps = fair_flow_bps(r->fair, flow);
 	row.done_ns = done_ns == UINT64_MAX ? __builtin_nan("") : (double)done_ns;
 	v = report_operations(r, flow, "fct", &n);
 	row.n_done = n;
@@ -437,6 +439,7 @@ static void put_flow(const struct run *r, uint32_t flow, struct json_object *row
 	row_u64(row, "connections", f.n_conns);
 	row_u64(row, "goodput_bytes", f.bytes);
 	put_rate(row, "goodput_bps", f.goodput_bps);
+	report_number(row, "ideal_bps", round(f.ideal_bps));
 	row_u64(row, "operations", f.n_done);
 	report_number(row, "done_ns", f.done_ns);
 	report_number(o, "p50", f.fct_p50);

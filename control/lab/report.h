@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "control/lab/fair.h"
 #include "control/lab/measure.h"
 
 struct run {
@@ -14,6 +15,7 @@ struct run {
 	struct fabric *fabric;
 	struct traffic *traffic;
 	struct measure *measure;
+	struct fair *fair; // NULL: the run did not come to its end
 	struct lab_capture *capture; // NULL: none
 	struct timeline *timeline; // NULL: no report is written
 	uint64_t end_ns; // virtual

@@ -19,6 +19,7 @@ struct lab_flow_row {
 	uint32_t n_conns;
 	uint64_t n_done, bytes; // operations finished; payload acknowledged
 	double goodput_bps;
+	double ideal_bps; // of endless streams (fair.h); NaN: not known
 	double done_ns; // its last message; NaN: not done
 	struct traffic_counts tcp; // sums, of TCP
 	double cwnd_bytes; // of TCP at the end, the mean over open connections; NaN: none

@@ -151,7 +151,7 @@ static void flows_grid(const struct run *r, grid_emit_fn *emit, FILE *out)
 	struct grid g;
 
 	grid_init(&g, "flows",
-		  "flow|connections|goodput Gb/s|finished|FCT p50|p99|max|slowdown p50|p99|"
+		  "flow|connections|goodput Gb/s|ideal|finished|FCT p50|p99|max|slowdown p50|p99|"
 		  "sent again|timeouts|fast|ECE in|cwnd",
 		  1);
 	for (uint32_t i = 0; i < shown; i++) {
@@ -161,6 +161,7 @@ static void flows_grid(const struct run *r, grid_emit_fn *emit, FILE *out)
 		grid_put(&g, "%s", r->sc->flows[i].label);
 		report_put_count(&g, f.n_conns);
 		put_rate(r, &g, f.goodput_bps);
+		put_rate(r, &g, f.ideal_bps == f.ideal_bps ? f.ideal_bps : 0);
 		report_put_count(&g, f.n_done);
 		put_value(r, &g, EXPR_TIME, f.fct_p50);
 		put_value(r, &g, EXPR_TIME, f.fct_p99);

@@ -590,8 +590,29 @@ static bool nothing_arrived(const struct run *r, char text[TEXT_LEN])
 	return sent != 0;
 }
 
-static bool (*const warnings[])(const struct run *r, char text[TEXT_LEN]) = {short_timer,
-									     nothing_arrived};
+// Whether a stream was slow without a reason.
+static bool slower_than_ideal(const struct run *r, char text[TEXT_LEN])
+{
+	struct fair_alarm a = fair_alarm(r->fair);
+	char had[EXPR_VALUE_LEN], ideal[EXPR_VALUE_LEN], more[32] = "";
+
+	if (a.n == 0)
+		return false;
+	expr_print(EXPR_RATE, a.measured_bps, had, sizeof(had));
+	expr_print(EXPR_RATE, a.ideal_bps, ideal, sizeof(ideal));
+	if (a.n > 1)
+		snprintf(more, sizeof(more), " (and %u more)", a.n - 1);
+	snprintf(text, TEXT_LEN,
+		 "%s from %s to %s%s had %s of the %s that its links leave it, and no CNP, PAUSE, "
+		 "loss or other traffic explains it: look for a queue pair of %s that delays "
+		 "others, a fence or a small window",
+		 r->sc->flows[a.flow].label, r->sc->hosts[a.src].name, r->sc->hosts[a.dst].name,
+		 more, had, ideal, r->sc->hosts[a.src].name);
+	return true;
+}
+
+static bool (*const warnings[])(const struct run *r, char text[TEXT_LEN]) = {
+	short_timer, nothing_arrived, slower_than_ideal};
 
 void report_warnings(const struct run *r, FILE *out)
 {

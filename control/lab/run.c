@@ -220,6 +220,8 @@ static int play(struct run *r, const struct lab_args *a)
 		timeline_look(r->timeline, r->end_ns, true);
 	if (err == 0)
 		err = measure_finish(r->measure, r->end_ns);
+	if (err == 0)
+		err = fair_create(r->fabric, r->traffic, r->end_ns, &r->fair);
 	if (err == -ENOSPC)
 		fprintf(stderr, "weir-lab: %s: a NIC has no queue pair left\n", r->sc->file);
 	else if (err != 0)
@@ -254,6 +256,7 @@ static int lab_run_file(const struct lab_args *a, const char *file)
 		code = LAB_MISUSED;
 	if (code == LAB_DONE)
 		code = play(&r, a);
+	fair_destroy(r.fair);
 	timeline_destroy(r.timeline);
 	measure_destroy(r.measure);
 	traffic_destroy(r.traffic);

@@ -66,6 +66,7 @@ class Flow:
     connections: int
     goodput_bytes: int
     goodput_bps: int
+    ideal_bps: int | None
     operations: int
     done_ns: int | None
     fct_ns: Quantiles

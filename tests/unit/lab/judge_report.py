@@ -329,6 +329,25 @@ def why(lab, root):
     must(healthy['why'] == [] and healthy['storms'] == [], 'a healthy run has a cause')
 
 
+# Three of four flows share 40G; the fourth has the rest of a1's line, unless a1 delays it.
+def ideal_rates(lab, root):
+    args = ('run', '--json', '--quiet', '--set', 'duration=40ms', '--set',
+            'expect=[lossless_drops == 0]', os.path.join(root, 'conf/lab/generations-leak.yaml'))
+    leaky = json.loads(lab.run(*args).stdout)
+    sound = json.loads(lab.run(*args, '--set', 'hosts.a1.nic.cc.leak=off').stdout)
+    ideal = {f['name']: f['ideal_bps'] for f in leaky['flows']}
+    must(abs(ideal['leak'] / ideal['leak-free'] - 40 / 30) < 1e-6, f'ideal rates: {ideal}')
+    must(ideal['leak'] == ideal['apart'] and ideal['leak-free'] == ideal['apart-free'] and
+         ideal['leak'] < 40e9, f'ideal rates: {ideal}')
+    found = [w for w in leaky['warnings'] if w.startswith('leak-free from a1 to a6 had ')]
+    must(len(leaky['warnings']) == len(found) == 1, f'warnings: {leaky["warnings"]}')
+    must(sound['warnings'] == [], f'warnings without the leak: {sound["warnings"]}')
+    # PFC gives three of four connections two thirds of the ideal: PAUSE is the reason.
+    unfair = json.loads(lab.run('run', '--json', '--quiet',
+                                os.path.join(root, 'conf/lab/unfairness-pfc.yaml')).stdout)
+    must(unfair['warnings'] == [], f'warnings under PAUSE: {unfair["warnings"]}')
+
+
 def main(program, root):
     with tempfile.TemporaryDirectory() as folder:
         lab = Lab(os.path.abspath(program), os.path.abspath(root), folder)
@@ -341,6 +360,7 @@ def main(program, root):
         sweep_reasons(lab, root)
         why(lab, root)
         notifications(lab, root)
+        ideal_rates(lab, root)
     print('reports judged')
 
 
