@@ -316,6 +316,7 @@ static void see_flow(void *arg, uint32_t place, const struct flow_row *row)
 		return;
 	t->at.flows++;
 	t->at.flow_bytes += bytes;
+	t->at.flow_squares += (double)bytes * (double)bytes;
 	if (row->size == SIZE_ELEPHANT)
 		t->at.elephant_bytes += bytes;
 }
@@ -368,6 +369,18 @@ static void give(struct autoecn *a, struct tuned *t)
 	t->waits = !switch_set_curve(a->sw, t->port, t->queue, &c);
 }
 
+// From a snapshot to now.
+static struct ecn_features features_since(const struct autoecn *a, const struct tuned *t,
+					  const struct ecn_snapshot *from)
+{
+	struct ecn_features f = ecn_features_between(from, &t->at, t->params.speed_bps,
+						     residence_bucket_max, RESIDENCE_BUCKETS);
+
+	if (!switch_policy(a->sw)->elephants.enabled)
+		f.elephants = ECN_UNKNOWN;
+	return f;
+}
+
 static void end_window(struct autoecn *a, struct tuned *t, uint64_t now_ns)
 {
 	enum ecn_freeze freeze = a->policy_changes ? ECN_FREEZE_POLICY
@@ -378,8 +391,7 @@ static void end_window(struct autoecn *a, struct tuned *t, uint64_t now_ns)
 	snapshot(a, t, now_ns);
 	if (t->n_windows == 0)
 		t->first = t->from;
-	t->features = ecn_features_between(&t->from, &t->at, t->params.speed_bps,
-					   residence_bucket_max, RESIDENCE_BUCKETS);
+	t->features = features_since(a, t, &t->from);
 	t->n_windows++;
 	v = ecn_rule_window(&t->rule, &t->features, freeze, now_ns);
 	if (v.why != ECN_WHY_NONE)
@@ -454,8 +466,7 @@ bool autoecn_view(const struct autoecn *a, unsigned port, unsigned queue, struct
 		.row = t->rule.row != NULL ? t->rule.row->name : NULL,
 		.now = t->params.action == ECN_ON ? t->rule.now : ecn_start(&t->rule.rails),
 		.advice = t->rule.now, .rails = t->rule.rails, .features = t->features,
-		.all = ecn_features_between(&t->first, &t->at, t->params.speed_bps,
-					    residence_bucket_max, RESIDENCE_BUCKETS),
+		.all = features_since(a, t, &t->first),
 		.since_ns = t->since_ns, .n_changes = t->rule.n_changes, .n_windows = t->n_windows,
 		.cls = t->cls};
 	return true;

@@ -13,11 +13,14 @@ static void flows(const struct ecn_snapshot *from, const struct ecn_snapshot *to
 	double places = (double)(to->places - from->places);
 	double bytes = (double)(to->flow_bytes - from->flow_bytes);
 
-	out->flows = out->elephants = ECN_UNKNOWN;
+	out->flows = out->elephants = out->fairness = ECN_UNKNOWN;
 	if (places > 0)
 		out->flows = (double)(to->flows - from->flows) * (double)to->table / places;
-	if (bytes > 0)
-		out->elephants = share((double)(to->elephant_bytes - from->elephant_bytes), bytes);
+	if (bytes <= 0)
+		return;
+	out->fairness = share(bytes * bytes, (double)(to->flows - from->flows) *
+						     (to->flow_squares - from->flow_squares));
+	out->elephants = share((double)(to->elephant_bytes - from->elephant_bytes), bytes);
 }
 
 // Mean and 99th percentile of the frames that left in between.

@@ -15,6 +15,9 @@
 //   flows          flows that sent through the queue               count; UNKNOWN without a table
 //                  in the time of one round through the table
 //   elephants      share of their bytes that large flows sent      0 to 1; UNKNOWN likewise
+//   fairness       Jain's index of what each of them sent: 1 if    0 to 1; UNKNOWN likewise
+//                  all sent as much as each other, low if most
+//                  bytes are from a few of them
 //
 // The delay is no sample: each frame is counted, also between two looks. The RTT of the senders is
 // not known to a switch, so it is no feature.
@@ -37,13 +40,14 @@ struct ecn_snapshot {
 	// Of the flow table. Places that were looked at, flows there that had sent since the look
 	// before, and what they had sent; 0: no table.
 	uint64_t places, flows, flow_bytes, elephant_bytes;
+	double flow_squares; // sum of the squares of what each flow had sent
 	uint64_t table; // places of the whole table
 };
 
 struct ecn_features {
 	double utilisation, marked_use;
 	double delay_mean_ns, delay_p99_ns, mark_share, queue_bytes, paused_share;
-	double flows, elephants;
+	double flows, elephants, fairness;
 	uint64_t packets, pauses;
 };
 

@@ -98,6 +98,7 @@ static bool read_row(const struct place *p, char *words[], unsigned n, struct ec
 		       .mark_share = v[MARKS] < 0 ? ECN_UNKNOWN : v[MARKS] / 100,
 		       .delay_p99_ns = v[DELAY] < 0 ? ECN_UNKNOWN : v[DELAY] * 1000,
 		       .flows = v[FLOWS],
+		       .fairness = ECN_UNKNOWN,
 		       .elephants = v[ELEPHANTS] < 0 ? ECN_UNKNOWN : v[ELEPHANTS] / 100},
 		.kmin_us = v[KMIN],
 		.kmax_us = v[KMAX],

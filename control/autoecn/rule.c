@@ -12,17 +12,20 @@ enum {
 	START_GBPS = 40,
 	FAMILY_KMAX = 4, // times kmin
 	FAMILY_PPM = 200000,
-	MIDDLE_BYTES_40G = 16000, // kmin for unsteady traffic
+	MIXED_BYTES_40G = 16000, // kmin for mice beside elephants
+	ALIKE_PART = 2, // of the ceiling: kmin for flows that are alike
 	START_WINDOWS = 3,
 	FAR_WINDOWS = 2,
 	PROOF_WINDOWS = 4,
 	ROW_WINDOWS = 3,
+	FLOWS_WINDOWS = 8, // of the running mean of the fairness
 	RISE_TRIES = 4,
 	BUSY_PACKETS = 64, // fewer frames in a window say nothing
 	DELAY_LEAST_NS = 2000, // less is no reason
 };
 static const double FINE = 0.6; // octaves
-static const double KEEPS_LEAST = 0.95, KEEPS_MOST = 0.97, FULL = 0.97; // of the throughput
+static const double KEEPS = 0.96, FULL = 0.97, OPEN_MOST = 0.9; // of the throughput
+static const double ALIKE = 0.66, MIXED = 0.56; // fairness of the flows
 static const double FEW_MARKS = 0.001; // cost nothing
 static const double ROW_KEEPS = 0.96, PROOF_USE = 0.9, PROOF_DELAY = 2;
 static const double GAIN = 1.1; // of the use, more than noise
@@ -46,7 +49,10 @@ const char *const ecn_why_text[N_ECN_WHYS] = {
 	[ECN_WHY_START] = "no kmin was better than the thresholds of the start",
 	[ECN_WHY_FULLEST] = "the search did not last: the kmin that filled the link most",
 	[ECN_WHY_LOST] = "the search did not last: the thresholds of the start",
+	[ECN_WHY_ALIKE] = "the flows are alike: each gains by fewer marks",
+	[ECN_WHY_MIXED] = "mice beside elephants: the mice gain by a short queue",
 	[ECN_WHY_UNSTEADY] = "the traffic is too unsteady for a search",
+	[ECN_WHY_PAUSES] = "the higher kmin caused PAUSEs",
 	[ECN_WHY_FEW_MARKS] = "hardly any frame is marked",
 	[ECN_WHY_COSTS] = "the row of the model cost throughput",
 	[ECN_WHY_MOVED] = "the traffic has changed",
@@ -112,25 +118,45 @@ static void enter(struct ecn_rule *r, enum ecn_mode mode, uint64_t now_ns)
 	r->since_ns = r->quiet_ns = now_ns;
 	r->n_start = r->n_far = r->n_proofs = 0;
 	r->compared = r->second_look = false;
+	r->mix = ECN_UNDECIDED;
 }
 
 // ---- the search
 
-// The load differs so much from window to window that no row and no try can be judged by them.
-static struct ecn_verdict use_middle(struct ecn_rule *r, uint64_t now_ns, enum ecn_why why)
+static void follow_flows(struct ecn_rule *r, const struct ecn_features *f)
 {
-	const struct ecn_thresholds t =
-		ecn_family(&r->rails, bytes_at(&r->rails, MIDDLE_BYTES_40G));
-
-	enter(r, ECN_SETTLED, now_ns);
-	return use(r, t, why);
+	if (f->fairness < 0)
+		return;
+	if (r->n_fairness < FLOWS_WINDOWS)
+		r->n_fairness++;
+	r->fairness += (f->fairness - r->fairness) / r->n_fairness;
 }
 
-// Elephants want throughput, mice want a short delay.
-static double keeps(const struct ecn_features *f)
+static enum ecn_mix mix_of_flows(const struct ecn_rule *r)
 {
-	return f->elephants < 0 ? (KEEPS_LEAST + KEEPS_MOST) / 2
-				: KEEPS_LEAST + (KEEPS_MOST - KEEPS_LEAST) * f->elephants;
+	return r->n_fairness == 0	? ECN_UNDECIDED
+	       : r->fairness >= ALIKE	? ECN_ALIKE
+	       : r->fairness < MIXED	? ECN_MIXED
+					: ECN_UNDECIDED;
+}
+
+// No window can judge a try, so the flows decide. Open arrivals bring as many bytes with any
+// thresholds. Marks only make their senders slower, unless mice wait behind elephants. Where the
+// flows are undecided, the queue has the thresholds of the start, in the mode `otherwise`.
+static struct ecn_verdict use_mix(struct ecn_rule *r, enum ecn_mode otherwise, uint64_t now_ns)
+{
+	const double mixed = bytes_at(&r->rails, MIXED_BYTES_40G);
+	const double alike = (double)r->rails.ceiling_bytes / ALIKE_PART;
+	const enum ecn_mix mix = mix_of_flows(r);
+	struct ecn_verdict v;
+
+	enter(r, mix == ECN_UNDECIDED ? otherwise : ECN_SETTLED, now_ns);
+	r->mix = mix;
+	if (mix != ECN_UNDECIDED)
+		return use(r, ecn_family(&r->rails, mix == ECN_ALIKE ? alike : mixed),
+			   mix == ECN_ALIKE ? ECN_WHY_ALIKE : ECN_WHY_MIXED);
+	v = use(r, ecn_start(&r->rails), ECN_WHY_UNSTEADY);
+	return v.changed ? v : nothing(r);
 }
 
 // Between which kmin the lowest one lies that keeps the throughput. `high` is a try that does, or
@@ -148,8 +174,8 @@ static void bracket(struct ecn_rule *r)
 	}
 	for (unsigned i = 0; i < r->n_tries; i++) {
 		const struct ecn_try *t = &r->tries[i];
-		bool enough = t->marked_use >= keeps(&r->mean) * most_marked ||
-			      t->utilisation >= keeps(&r->mean) * most;
+		bool enough = t->marked_use >= KEEPS * most_marked ||
+			      t->utilisation >= KEEPS * most;
 
 		if (t->kmin > r->high || !(t->pauses || enough))
 			continue;
@@ -169,7 +195,7 @@ static bool start_was_better(const struct ecn_rule *r)
 
 	for (unsigned i = 0; i < r->n_tries; i++)
 		most = fmax(most, r->tries[i].utilisation);
-	return r->mean.utilisation >= keeps(&r->mean) * most &&
+	return r->mean.utilisation >= KEEPS * most &&
 	       r->mean.delay_p99_ns < t->delay_p99_ns;
 }
 
@@ -180,7 +206,7 @@ static struct ecn_verdict settle(struct ecn_rule *r, uint64_t now_ns)
 	bool pauses = r->high_try >= 0 && r->tries[r->high_try].pauses;
 
 	if (r->high_try < 0)
-		return use_middle(r, now_ns, ECN_WHY_UNSTEADY);
+		return use_mix(r, ECN_SETTLED, now_ns);
 	enter(r, ECN_SETTLED, now_ns);
 	if (start_was_better(r))
 		return use(r, ecn_start(&r->rails), ECN_WHY_START);
@@ -219,7 +245,7 @@ static bool ends_rise(const struct ecn_rule *r, const struct ecn_features *f)
 		return true;
 	return t->kmin >= (double)r->rails.ceiling_bytes &&
 	       (r->n_tries >= RISE_TRIES || r->n_tries == 1 ||
-		keeps(&r->mean) * t->marked_use <= t[-1].marked_use);
+		KEEPS * t->marked_use <= t[-1].marked_use);
 }
 
 // The window was one with the thresholds of r->kmin.
@@ -296,7 +322,10 @@ static bool moved(struct ecn_rule *r, const struct ecn_features *f)
 	double distance = ecn_distance(f, &r->settled);
 	double step = fmin(ecn_distance(f, &r->last), NOISE_MOST);
 
-	r->n_far = distance > fmax(MOVED, NOISE * r->noise) ? r->n_far + 1 : 0;
+	enum ecn_mix mix = mix_of_flows(r);
+	bool other = r->mix != ECN_UNDECIDED && mix != ECN_UNDECIDED && mix != r->mix;
+
+	r->n_far = other || distance > fmax(MOVED, NOISE * r->noise) ? r->n_far + 1 : 0;
 	r->noise += (step - r->noise) / NOISE_WINDOWS;
 	r->last = *f;
 	return r->n_far >= FAR_WINDOWS;
@@ -313,6 +342,7 @@ static struct ecn_verdict begin_again(struct ecn_rule *r, uint64_t now_ns)
 	hold_longer(r);
 	enter(r, ECN_START, now_ns);
 	r->row = NULL;
+	r->fairness = r->n_fairness = 0;
 	return use(r, ecn_start(&r->rails), ECN_WHY_MOVED);
 }
 
@@ -382,6 +412,11 @@ static struct ecn_verdict stand(struct ecn_rule *r, const struct ecn_features *f
 
 	if (!proved(r, f))
 		return disproved(r, f, now_ns);
+	if (r->mix == ECN_ALIKE && f->pauses != 0 && r->mean.pauses == 0) {
+		hold_longer(r);
+		enter(r, ECN_SETTLED, now_ns);
+		return use(r, ecn_start(&r->rails), ECN_WHY_PAUSES);
+	}
 	// Later windows are compared with the last one of the proof: senders take some windows to
 	// follow the thresholds.
 	if (!r->compared || proof) {
@@ -414,13 +449,17 @@ static struct ecn_verdict begin(struct ecn_rule *r, const struct ecn_features *f
 	if (r->spread > 1) {
 		// Traffic that has just begun looks the same, so there is a second look.
 		r->second_look = !r->second_look;
-		return r->second_look ? nothing(r) : use_middle(r, now_ns, ECN_WHY_UNSTEADY);
+		return r->second_look ? nothing(r) : use_mix(r, ECN_START, now_ns);
 	}
-	if (r->mean.mark_share < FEW_MARKS)
-		return use_middle(r, now_ns, ECN_WHY_FEW_MARKS);
+	if (r->mean.mark_share < FEW_MARKS) {
+		enter(r, ECN_SETTLED, now_ns);
+		return use(r, ecn_start(&r->rails), ECN_WHY_FEW_MARKS);
+	}
 	row = r->model == NULL ? NULL : ecn_model_nearest(r->model, &r->mean, &distance);
 	if (row != NULL)
 		return use_row(r, row, now_ns);
+	if (mix_of_flows(r) == ECN_ALIKE && r->mean.utilisation < OPEN_MOST)
+		return use_mix(r, ECN_START, now_ns);
 	return r->advise ? nothing(r) : begin_search(r, now_ns);
 }
 
@@ -438,6 +477,7 @@ static struct ecn_verdict frozen(struct ecn_rule *r, enum ecn_why why, uint64_t 
 {
 	struct ecn_verdict v = nothing(r);
 	unsigned n_proofs = r->n_proofs;
+	enum ecn_mix mix = r->mix;
 
 	if (why == ECN_WHY_NONE) {
 		enter(r, r->before_freeze, now_ns);
@@ -448,6 +488,7 @@ static struct ecn_verdict frozen(struct ecn_rule *r, enum ecn_why why, uint64_t 
 		v.why = why;
 	}
 	r->n_proofs = n_proofs; // they are still to come
+	r->mix = mix;
 	return v;
 }
 
@@ -460,6 +501,7 @@ struct ecn_verdict ecn_rule_window(struct ecn_rule *r, const struct ecn_features
 		return frozen(r, why, now_ns);
 	if (idle(f))
 		return nothing(r);
+	follow_flows(r, f);
 	switch (r->mode) {
 	case ECN_SEARCH:
 		return search(r, f, now_ns);

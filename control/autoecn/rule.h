@@ -17,17 +17,27 @@
 // After START_WINDOWS their mean is compared with the model. A row that is near gives the
 // thresholds. If the utilisation of a window differs from the mean by more than SPREAD_USE, or the
 // delay by a factor above 2^SPREAD_OCTAVES, and again in the next START_WINDOWS, comparisons are
-// chance: the queue settles in the middle. So does one with FEW_MARKS: no thresholds change much.
+// chance, and the flows decide. A queue with FEW_MARKS keeps the start: no thresholds change much.
+//
+// The flows decide by the running mean of their fairness: what each sent in a window.
+//
+//   fairness          the flows are                    kmin
+//   ALIKE or more     alike: marks only slow them      the ceiling / ALIKE_PART
+//   below MIXED       mice beside elephants            MIXED_BYTES_40G, in proportion to the speed
+//   between, unknown  undecided                        that of the start
+//
+// They also decide in steady windows if they are alike and use less than OPEN_MOST of the link.
+// Such traffic brings as many bytes with any thresholds, so a search would learn nothing. The other
+// mix in the running mean counts as a move. PAUSEs that the start did not cause end a raise.
 //
 // A search looks for the lowest kmin that keeps the throughput; kmax and pmax follow (ecn_family).
 // Delay grows with kmin, so that one has the least delay. A window is enough if its marked_use or
-// its utilisation is at least KEEPS of the highest so far: 0.95 if no byte is from an elephant,
-// 0.97 if all are, 0.96 if that is not known. Each try is the geometric mean of the highest kmin
-// that is not enough, or the floor, and the lowest one that is, or the ceiling. It ends when they
-// are FINE octaves apart. But first it rises, until a try fills the link (FULL), has FEW_MARKS,
-// causes PAUSEs, or is the ceiling and no better than the try before; in RISE_TRIES at most. Until
-// then the highest so far says little: throughput may be the same from the floor to 100 KB, and
-// treble at 250 KB. From 3 KB to 300 KB a search has 4 to 7 tries. If the start kept the
+// its utilisation is at least KEEPS of the highest so far. Each try is the geometric mean of the
+// highest kmin that is not enough, or the floor, and the lowest one that is, or the ceiling. It
+// ends when they are FINE octaves apart. But first it rises, until a try fills the link (FULL), has
+// FEW_MARKS, causes PAUSEs, or is the ceiling and no better than the try before; in RISE_TRIES at
+// most. Until then the highest so far says little: throughput may be the same from the floor to 100
+// KB, and treble at 250 KB. From 3 KB to 300 KB a search has 4 to 7 tries. If the start kept the
 // throughput, too, and with less delay than the answer, the queue gets the start back.
 //
 // Both must prove themselves. If a row takes more than 1 - ROW_KEEPS of the utilisation that the
@@ -35,7 +45,7 @@
 // of PROOF_WINDOWS after a search has less than PROOF_USE of the marked_use of the try, or more
 // than PROOF_DELAY times its delay, the search did not last. Then the queue settles at the try that
 // filled the link most, if that was GAIN times the use of the start, else at the start. A search in
-// which even the ceiling is not enough ends in the middle.
+// which even the ceiling is not enough learns nothing, so the flows decide.
 //
 // Rails: floor <= kmin <= ceiling, whatever the features are. So a host that ignores ECN takes kmin
 // to the floor at most, and marks begin before PFC pauses.
@@ -63,7 +73,10 @@ enum ecn_why {
 	ECN_WHY_START,
 	ECN_WHY_FULLEST,
 	ECN_WHY_LOST,
+	ECN_WHY_ALIKE,
+	ECN_WHY_MIXED,
 	ECN_WHY_UNSTEADY,
+	ECN_WHY_PAUSES,
 	ECN_WHY_FEW_MARKS,
 	ECN_WHY_COSTS,
 	ECN_WHY_MOVED,
@@ -83,6 +96,9 @@ struct ecn_rails {
 
 // Reasons of control to freeze a queue.
 enum ecn_freeze { ECN_GO, ECN_FREEZE_STORM, ECN_FREEZE_POLICY };
+
+// How the flows of a queue share its bytes: much the same each, or mice beside elephants.
+enum ecn_mix { ECN_UNDECIDED, ECN_ALIKE, ECN_MIXED };
 
 // A window of a search.
 struct ecn_try {
@@ -112,6 +128,9 @@ struct ecn_rule {
 	unsigned n_far;
 	struct ecn_features mean, last; // of n_start windows in mode start; the last window
 	unsigned n_start;
+	double fairness; // of the flows: the mean of n_fairness windows, then a running one
+	unsigned n_fairness;
+	enum ecn_mix mix; // that the thresholds in force are for
 	bool second_look; // the first START_WINDOWS were unsteady
 	uint64_t hold_ns, since_ns;
 	uint64_t quiet_ns; // since when nothing has moved, and the hold is what it is

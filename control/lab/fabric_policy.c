@@ -137,6 +137,25 @@ static void note_models(const struct scenario *sc, const struct policy *p)
 		}
 }
 
+static bool has_auto_ecn(const struct policy *p)
+{
+	for (unsigned i = 0; i < p->n_ports; i++)
+		for (unsigned q = 0; q < N_QUEUES; q++)
+			if (p->ports[i].auto_ecn[q].on)
+				return true;
+	return false;
+}
+
+// A switch that starts with auto ECN has a flow table, as it has outside the lab.
+static void small_flows(const struct config *c, struct policy *p, bool starts)
+{
+	bool table = starts && p->flows.max != 0 && has_auto_ecn(p);
+
+	config_small_flows(c, p);
+	if (table && p->flows.max == 0)
+		p->flows.max = CONFIG_FEW_FLOWS;
+}
+
 int fabric_policy(const struct fabric *f, uint32_t sw, const struct sc_fault *reload,
 		  struct config **config, struct policy **policy, struct diags *d)
 {
@@ -162,7 +181,7 @@ int fabric_policy(const struct fabric *f, uint32_t sw, const struct sc_fault *re
 	if (err == 0) {
 		mechanisms_off_in_policy(f->sc, p);
 		note_models(f->sc, p);
-		config_small_flows(c, p);
+		small_flows(c, p, reload == NULL);
 	}
 	if (err == 0 && (!f->sc->routed || f->sc->tunnelled))
 		err = tunnels_addresses(&f->routes, sw, p);

@@ -70,6 +70,7 @@ static void put_features(struct json_object *row, const struct ecn_features *f)
 	row_u64(out, KEY(ECN_AUTO, pauses), f->pauses);
 	put_known(out, KEY(ECN_AUTO, active_flows), f->flows);
 	put_known(out, "elephants", f->elephants);
+	put_known(out, "fairness", f->fairness);
 }
 
 static void put_thresholds(struct json_object *row, const char *key, const struct ecn_thresholds *t)

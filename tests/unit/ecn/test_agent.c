@@ -400,6 +400,7 @@ static void a_window_knows_the_flows_of_its_queue_and_the_share_of_elephants(voi
 
 		begin(&w, 10000000000);
 		w.sw.n_places = places[i];
+		w.sw.policy->elephants.enabled = true;
 		for (unsigned f = 0; f < N_FLOWS; f++)
 			w.sw.flow[f] = (struct flow_row){
 				.way = {.out_port = PORT, .queue = f == 2 ? QUEUE + 1 : QUEUE},
@@ -410,6 +411,11 @@ static void a_window_knows_the_flows_of_its_queue_and_the_share_of_elephants(voi
 		send(&w, 1000000000, 60);
 		assert_float_equal(view(&w).features.flows, 3, 0.01);
 		assert_float_equal(view(&w).features.elephants, 8 / 11.0f, 0.01);
+		assert_float_equal(view(&w).features.fairness, 11 * 11 / (3 * 69.0f), 0.01);
+		w.sw.policy->elephants.enabled = false;
+		send(&w, 1000000000, 20);
+		assert_float_equal(view(&w).features.elephants, ECN_UNKNOWN, 0);
+		assert_float_equal(view(&w).features.flows, 3, 0.01);
 		end(&w);
 	}
 }
@@ -451,6 +457,7 @@ static void a_switch_without_a_flow_table_knows_no_flows(void **state)
 	send(&w, 1000000000, 81);
 	assert_float_equal(view(&w).features.flows, ECN_UNKNOWN, 0);
 	assert_float_equal(view(&w).features.elephants, ECN_UNKNOWN, 0);
+	assert_float_equal(view(&w).features.fairness, ECN_UNKNOWN, 0);
 	end(&w);
 }
 

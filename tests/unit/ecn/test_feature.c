@@ -18,7 +18,8 @@ static void features_are_of_what_happened_in_between(void **state)
 					   .marked = 3, .pauses = 2, .paused_ns = 50,
 					   .length_sum = 100, .lengths = 1, .residence = {10},
 					   .marked_bytes = 1, .marked_ns = 9, .places = 5,
-					   .flows = 2, .flow_bytes = 70, .elephant_bytes = 30};
+					   .flows = 2, .flow_bytes = 70, .elephant_bytes = 30,
+					   .flow_squares = 2500};
 	static struct ecn_snapshot to;
 	struct ecn_features f;
 
@@ -41,6 +42,7 @@ static void features_are_of_what_happened_in_between(void **state)
 	to.flows += 6;
 	to.flow_bytes += 4000;
 	to.elephant_bytes += 1000;
+	to.flow_squares += 4000000;
 	f = ecn_features_between(&from, &to, GBPS, bucket_max, N);
 	assert_float_equal(f.utilisation, 0.5, 1e-9);
 	assert_float_equal(f.marked_use, 0.8, 1e-9);
@@ -51,6 +53,7 @@ static void features_are_of_what_happened_in_between(void **state)
 	assert_float_equal(f.delay_mean_ns, (197 * 1000 + 3 * 8000) / 200.0, 1e-9);
 	assert_float_equal(f.flows, 8, 1e-9);
 	assert_float_equal(f.elephants, 0.25, 1e-9);
+	assert_float_equal(f.fairness, 2 / 3.0f, 1e-6);
 	assert_int_equal(f.packets, 200);
 	assert_int_equal(f.pauses, 4);
 }

@@ -25,6 +25,7 @@ static struct ecn_features at(const struct plant *p, double kmin)
 		.mark_share = 0.01,
 		.flows = ECN_UNKNOWN,
 		.elephants = ECN_UNKNOWN,
+		.fairness = ECN_UNKNOWN,
 	};
 }
 
@@ -114,51 +115,98 @@ static void a_search_finds_the_lowest_kmin_that_keeps_the_throughput_in_ten_wind
 	}
 }
 
-// Returns how many of the searches end at another kmin than those of a queue without a flow table:
-// lower ones, or higher ones.
-static void compare_elephants(double elephants, unsigned *lower, unsigned *higher)
+// A queue with open arrivals: as many bytes with any thresholds.
+static struct ecn_features open_arrivals(const struct world *w, double fairness)
 {
-	*lower = *higher = 0;
-	for (double full = 10000; full < CEILING; full *= 1.02) {
-		const struct plant p = {full};
-		struct world known, unknown;
+	struct ecn_features f = at(&(struct plant){1000}, (double)w->rule.now.kmin_bytes);
 
-		begin(&known, NULL);
-		begin(&unknown, NULL);
-		run(&unknown, &p, 10);
-		for (unsigned i = 0; i < 10; i++) {
-			struct ecn_features f = at(&p, (double)known.rule.now.kmin_bytes);
+	f.utilisation = f.marked_use = 0.7;
+	f.fairness = fairness;
+	return f;
+}
 
-			f.elephants = elephants;
-			step(&known, &f, ECN_GO);
+static struct ecn_verdict run_open(struct world *w, double fairness, unsigned windows)
+{
+	struct ecn_verdict v = {0};
+
+	for (unsigned i = 0; i < windows; i++) {
+		const struct ecn_features f = open_arrivals(w, fairness);
+
+		v = step(w, &f, ECN_GO);
+	}
+	return v;
+}
+
+// No search: each try would bring as many bytes.
+static void flows_that_are_alike_raise_kmin_unless_the_link_is_full(void **state)
+{
+	struct ecn_features f;
+	struct world w;
+
+	(void)state;
+	begin(&w, NULL);
+	assert_int_equal(run_open(&w, 0.7, 3).why, ECN_WHY_ALIKE);
+	assert_int_equal(w.rule.mode, ECN_SETTLED);
+	expect_same(&w.rule.now, &(struct ecn_thresholds){CEILING / 2, 2 * CEILING, 200000});
+	run_open(&w, 0.7, 500);
+	assert_int_equal(w.changes, 1);
+	for (unsigned full = 0; full < 2; full++) {
+		begin(&w, NULL);
+		for (unsigned i = 0; i < 3; i++) {
+			f = open_arrivals(&w, full ? 0.7 : 0.6);
+			f.utilisation = full ? 0.91 : 0.7;
+			step(&w, &f, ECN_GO);
 		}
-		*lower += known.rule.now.kmin_bytes < unknown.rule.now.kmin_bytes;
-		*higher += known.rule.now.kmin_bytes > unknown.rule.now.kmin_bytes;
+		assert_int_equal(w.rule.mode, ECN_SEARCH);
 	}
 }
 
-static void mice_lower_kmin(void **state)
+static void a_raise_that_causes_pauses_brings_the_start_back(void **state)
 {
-	unsigned lower, higher;
+	const struct ecn_thresholds start = ecn_start(&rails);
+	struct ecn_features f;
+	struct world w;
 
 	(void)state;
-	compare_elephants(0.1, &lower, &higher);
-	assert_true(lower > 5);
-	assert_int_equal(higher, 0);
+	for (unsigned before = 0; before < 2; before++) {
+		begin(&w, NULL);
+		for (unsigned i = 0; i < 3; i++) {
+			f = open_arrivals(&w, 0.7);
+			f.pauses = before;
+			step(&w, &f, ECN_GO);
+		}
+		f = open_arrivals(&w, 0.7);
+		step(&w, &f, ECN_FREEZE_STORM); // a freeze excuses no PAUSE
+		step(&w, &f, ECN_GO);
+		f.pauses = 1;
+		assert_int_equal(step(&w, &f, ECN_GO).why,
+				 before ? ECN_WHY_NONE : ECN_WHY_PAUSES);
+		assert_int_equal(w.rule.mode, ECN_SETTLED);
+		if (!before)
+			expect_same(&w.rule.now, &start);
+	}
 }
 
-static void elephants_raise_kmin(void **state)
+static void mice_that_join_flows_that_are_alike_end_the_raise(void **state)
 {
-	unsigned lower, higher;
+	struct world w;
 
 	(void)state;
-	compare_elephants(0.9, &lower, &higher);
-	assert_true(higher > 5);
-	assert_int_equal(lower, 0);
+	begin(&w, NULL);
+	run_open(&w, 0.7, 20);
+	run_open(&w, 0.3, 2); // two windows may be chance
+	run_open(&w, 0.7, 20);
+	assert_int_equal(w.changes, 1);
+	run_open(&w, 0.3, 6);
+	assert_int_equal(w.changes, 2);
+	assert_int_equal(w.rule.mode, ECN_START);
+	run_open(&w, 0.3, 8);
+	assert_int_equal(w.rule.mode, ECN_SEARCH); // steady, and not alike
 }
 
-static void a_search_in_which_the_traffic_gets_less_ends_in_the_middle(void **state)
+static void a_search_in_which_the_traffic_gets_less_brings_the_start_back(void **state)
 {
+	const struct ecn_thresholds start = ecn_start(&rails);
 	const struct plant full = {1000};
 	struct world w;
 
@@ -172,7 +220,7 @@ static void a_search_in_which_the_traffic_gets_less_ends_in_the_middle(void **st
 		step(&w, &f, ECN_GO);
 	}
 	assert_int_equal(w.rule.mode, ECN_SETTLED);
-	assert_int_equal(w.rule.now.kmin_bytes, 10000);
+	expect_same(&w.rule.now, &start);
 }
 
 static void a_link_that_marks_leave_idle_raises_kmin(void **state)
@@ -217,7 +265,7 @@ static void a_try_that_causes_pauses_is_never_kept(void **state)
 }
 
 // 0.1 % of the frames.
-static void a_queue_with_few_marks_gets_the_middle_and_no_search(void **state)
+static void a_queue_with_few_marks_keeps_the_start_and_has_no_search(void **state)
 {
 	const struct plant p = {50000};
 	struct world w;
@@ -233,7 +281,7 @@ static void a_queue_with_few_marks_gets_the_middle_and_no_search(void **state)
 		}
 		assert_int_equal(w.rule.mode, few ? ECN_SETTLED : ECN_SEARCH);
 		if (few)
-			assert_int_equal(w.rule.now.kmin_bytes, 10000);
+			assert_int_equal(w.changes, 0);
 	}
 }
 
@@ -327,29 +375,33 @@ static uint64_t next_random(uint64_t x)
 	return x * 6364136223846793005u + 1442695040888963407u;
 }
 
-// The windows of a few random flows: each is like none before, and the mean does not move.
-static void a_queue_with_random_windows_gets_the_middle_and_no_search(void **state)
+// Windows of open arrivals: each is like none before, and the mean does not move.
+static void the_flows_of_a_queue_with_random_windows_decide_and_no_search(void **state)
 {
+	static const struct {
+		double fairness;
+		unsigned kmin, changes;
+	} rows[] = {{ECN_UNKNOWN, 3125, 0}, {0.6, 3125, 0}, {0.3, 10000, 1},
+		    {0.7, CEILING / 2, 1}};
 	uint64_t x = 7;
-	unsigned changes = 0;
 	struct world w;
 
 	(void)state;
-	begin(&w, NULL);
-	for (unsigned i = 0; i < 1000; i++) {
-		struct ecn_features f = at(&(struct plant){1000}, (double)w.rule.now.kmin_bytes);
+	for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
+		begin(&w, NULL);
+		for (unsigned i = 0; i < 1000; i++) {
+			struct ecn_features f = open_arrivals(&w, rows[k].fairness);
 
-		x = next_random(x);
-		f.utilisation = 0.3 + 0.1 * (double)(x >> 40) / (1 << 24) + 0.4 * (i % 2);
-		f.mark_share *= exp2(4 * (double)(x >> 20 & 0xffff) / 65536 - 2);
-		f.delay_p99_ns *= exp2(4 * (double)(x >> 4 & 0xffff) / 65536 - 2);
-		if (i == 500)
-			changes = w.changes;
-		step(&w, &f, ECN_GO);
-		assert_true(w.rule.mode == ECN_START || w.rule.mode == ECN_SETTLED);
+			x = next_random(x);
+			f.utilisation = 0.3 + 0.1 * (double)(x >> 40) / (1 << 24) + 0.4 * (i % 2);
+			f.mark_share *= exp2(4 * (double)(x >> 20 & 0xffff) / 65536 - 2);
+			f.delay_p99_ns *= exp2(4 * (double)(x >> 4 & 0xffff) / 65536 - 2);
+			step(&w, &f, ECN_GO);
+			assert_true(w.rule.mode == ECN_START || w.rule.mode == ECN_SETTLED);
+		}
+		assert_int_equal(w.changes, rows[k].changes);
+		assert_int_equal(w.rule.now.kmin_bytes, rows[k].kmin);
 	}
-	assert_int_equal(w.changes, changes);
-	assert_int_equal(w.rule.now.kmin_bytes, 10000);
 }
 
 // The noise of the first workload must not hide the second one, however long it lasts.
@@ -403,7 +455,8 @@ static void a_host_that_ignores_ecn_is_not_chased_below_the_floor(void **state)
 {
 	const struct ecn_features deaf = {.packets = 10000, .utilisation = 1, .marked_use = 1,
 					  .mark_share = 1, .delay_p99_ns = 900000, .pauses = 50,
-					  .flows = ECN_UNKNOWN, .elephants = ECN_UNKNOWN};
+					  .flows = ECN_UNKNOWN, .elephants = ECN_UNKNOWN,
+					  .fairness = ECN_UNKNOWN};
 	struct world w;
 
 	(void)state;
@@ -422,9 +475,9 @@ static void thresholds_stay_within_the_rails_whatever_happens(void **state)
 	(void)state;
 	begin(&w, NULL);
 	for (unsigned i = 0; i < 20000; i++) {
-		double v[4];
+		double v[5];
 
-		for (unsigned k = 0; k < 4; k++) {
+		for (unsigned k = 0; k < 5; k++) {
 			x = next_random(x);
 			v[k] = (double)(x >> 40) / (1 << 24);
 		}
@@ -433,7 +486,7 @@ static void thresholds_stay_within_the_rails_whatever_happens(void **state)
 					    .marked_use = v[1], .mark_share = v[2],
 					    .delay_p99_ns = exp(16 * v[3]),
 					    .pauses = i % 7 == 0 ? 100 : 0, .flows = ECN_UNKNOWN,
-					    .elephants = ECN_UNKNOWN},
+					    .elephants = ECN_UNKNOWN, .fairness = v[4]},
 		     i % 97 == 0 ? ECN_FREEZE_STORM : ECN_GO);
 	}
 }
@@ -475,7 +528,7 @@ static void storms_policies_and_long_pauses_freeze_the_thresholds(void **state)
 static void an_idle_queue_says_nothing(void **state)
 {
 	struct ecn_features f = {.packets = 63, .utilisation = 1, .flows = ECN_UNKNOWN,
-				 .elephants = ECN_UNKNOWN};
+				 .elephants = ECN_UNKNOWN, .fairness = ECN_UNKNOWN};
 	struct world w;
 
 	(void)state;
@@ -807,19 +860,20 @@ int main(void)
 		cmocka_unit_test(kmax_and_pmax_follow_kmin),
 		cmocka_unit_test(
 			a_search_finds_the_lowest_kmin_that_keeps_the_throughput_in_ten_windows),
-		cmocka_unit_test(mice_lower_kmin),
-		cmocka_unit_test(elephants_raise_kmin),
-		cmocka_unit_test(a_search_in_which_the_traffic_gets_less_ends_in_the_middle),
+		cmocka_unit_test(flows_that_are_alike_raise_kmin_unless_the_link_is_full),
+		cmocka_unit_test(a_raise_that_causes_pauses_brings_the_start_back),
+		cmocka_unit_test(mice_that_join_flows_that_are_alike_end_the_raise),
+		cmocka_unit_test(a_search_in_which_the_traffic_gets_less_brings_the_start_back),
 		cmocka_unit_test(a_link_that_marks_leave_idle_raises_kmin),
 		cmocka_unit_test(a_link_that_is_full_anyway_lowers_kmin),
 		cmocka_unit_test(a_try_that_causes_pauses_is_never_kept),
-		cmocka_unit_test(a_queue_with_few_marks_gets_the_middle_and_no_search),
+		cmocka_unit_test(a_queue_with_few_marks_keeps_the_start_and_has_no_search),
 		cmocka_unit_test(a_search_looks_beyond_kmin_that_change_nothing),
 		cmocka_unit_test(a_search_waits_at_the_ceiling_for_slow_senders),
 		cmocka_unit_test(a_steady_queue_does_not_change_after_it_has_settled),
 		cmocka_unit_test(another_workload_begins_another_search),
 		cmocka_unit_test(one_strange_window_begins_no_search),
-		cmocka_unit_test(a_queue_with_random_windows_gets_the_middle_and_no_search),
+		cmocka_unit_test(the_flows_of_a_queue_with_random_windows_decide_and_no_search),
 		cmocka_unit_test(a_steady_workload_after_a_random_one_is_another_one),
 		cmocka_unit_test(a_workload_that_alternates_with_the_steps_changes_ever_less),
 		cmocka_unit_test(a_host_that_ignores_ecn_is_not_chased_below_the_floor),

@@ -381,6 +381,7 @@ bool autoecn_view(const struct autoecn *a, unsigned port, unsigned queue, struct
 	*out = (struct autoecn_view){.on = true, .mode = ECN_MODEL, .row = "web",
 				     .now = {5000, 20000, 200000},
 				     .advice = {5000, 20000, 200000},
-				     .features = {.flows = ECN_UNKNOWN, .elephants = ECN_UNKNOWN}};
+				     .features = {.flows = ECN_UNKNOWN, .elephants = ECN_UNKNOWN,
+						  .fairness = ECN_UNKNOWN}};
 	return port == 0 && queue == 3;
 }
