@@ -24,7 +24,8 @@ enum {
 	DELAY_LEAST_NS = 2000, // less is no reason
 };
 static const double FINE = 0.6; // octaves
-static const double KEEPS = 0.96, FULL = 0.97, OPEN_MOST = 0.9; // of the throughput
+static const double KEEPS = 0.96, FULL = 0.97; // of the throughput
+static const double OPEN_USE = 0.9; // of the link, by open arrivals
 static const double ALIKE = 0.66, MIXED = 0.56; // fairness of the flows
 static const double FEW_MARKS = 0.001; // cost nothing
 static const double ROW_KEEPS = 0.96, PROOF_USE = 0.9, PROOF_DELAY = 2;
@@ -118,7 +119,7 @@ static void enter(struct ecn_rule *r, enum ecn_mode mode, uint64_t now_ns)
 	r->since_ns = r->quiet_ns = now_ns;
 	r->n_start = r->n_far = r->n_proofs = 0;
 	r->compared = r->second_look = false;
-	r->mix = ECN_UNDECIDED;
+	r->mix = ECN_NO_MIX;
 }
 
 // ---- the search
@@ -132,31 +133,36 @@ static void follow_flows(struct ecn_rule *r, const struct ecn_features *f)
 	r->fairness += (f->fairness - r->fairness) / r->n_fairness;
 }
 
+static double raised_kmin(const struct ecn_rule *r)
+{
+	return (double)r->rails.ceiling_bytes / ALIKE_PART;
+}
+
+// A raise to less than kmax of the start would mark more frames, not fewer.
 static enum ecn_mix mix_of_flows(const struct ecn_rule *r)
 {
-	return r->n_fairness == 0	? ECN_UNDECIDED
-	       : r->fairness >= ALIKE	? ECN_ALIKE
-	       : r->fairness < MIXED	? ECN_MIXED
-					: ECN_UNDECIDED;
+	bool room = raised_kmin(r) >= (double)ecn_start(&r->rails).kmax_bytes;
+
+	return r->n_fairness == 0		? ECN_UNDECIDED
+	       : r->fairness < MIXED		? ECN_MIXED
+	       : r->fairness >= ALIKE && room	? ECN_ALIKE
+						: ECN_UNDECIDED;
 }
 
 // No window can judge a try, so the flows decide. Open arrivals bring as many bytes with any
 // thresholds. Marks only make their senders slower, unless mice wait behind elephants. Where the
-// flows are undecided, the queue has the thresholds of the start, in the mode `otherwise`.
-static struct ecn_verdict use_mix(struct ecn_rule *r, enum ecn_mode otherwise, uint64_t now_ns)
+// flows are undecided, the queue has the thresholds of the start.
+static struct ecn_verdict use_mix(struct ecn_rule *r, uint64_t now_ns)
 {
 	const double mixed = bytes_at(&r->rails, MIXED_BYTES_40G);
-	const double alike = (double)r->rails.ceiling_bytes / ALIKE_PART;
 	const enum ecn_mix mix = mix_of_flows(r);
-	struct ecn_verdict v;
 
-	enter(r, mix == ECN_UNDECIDED ? otherwise : ECN_SETTLED, now_ns);
+	enter(r, ECN_SETTLED, now_ns);
 	r->mix = mix;
-	if (mix != ECN_UNDECIDED)
-		return use(r, ecn_family(&r->rails, mix == ECN_ALIKE ? alike : mixed),
-			   mix == ECN_ALIKE ? ECN_WHY_ALIKE : ECN_WHY_MIXED);
-	v = use(r, ecn_start(&r->rails), ECN_WHY_UNSTEADY);
-	return v.changed ? v : nothing(r);
+	if (mix == ECN_UNDECIDED)
+		return use(r, ecn_start(&r->rails), ECN_WHY_UNSTEADY);
+	return use(r, ecn_family(&r->rails, mix == ECN_ALIKE ? raised_kmin(r) : mixed),
+		   mix == ECN_ALIKE ? ECN_WHY_ALIKE : ECN_WHY_MIXED);
 }
 
 // Between which kmin the lowest one lies that keeps the throughput. `high` is a try that does, or
@@ -206,7 +212,7 @@ static struct ecn_verdict settle(struct ecn_rule *r, uint64_t now_ns)
 	bool pauses = r->high_try >= 0 && r->tries[r->high_try].pauses;
 
 	if (r->high_try < 0)
-		return use_mix(r, ECN_SETTLED, now_ns);
+		return use_mix(r, now_ns);
 	enter(r, ECN_SETTLED, now_ns);
 	if (start_was_better(r))
 		return use(r, ecn_start(&r->rails), ECN_WHY_START);
@@ -323,7 +329,7 @@ static bool moved(struct ecn_rule *r, const struct ecn_features *f)
 	double step = fmin(ecn_distance(f, &r->last), NOISE_MOST);
 
 	enum ecn_mix mix = mix_of_flows(r);
-	bool other = r->mix != ECN_UNDECIDED && mix != ECN_UNDECIDED && mix != r->mix;
+	bool other = r->mix != ECN_NO_MIX && mix != ECN_UNDECIDED && mix != r->mix;
 
 	r->n_far = other || distance > fmax(MOVED, NOISE * r->noise) ? r->n_far + 1 : 0;
 	r->noise += (step - r->noise) / NOISE_WINDOWS;
@@ -449,7 +455,7 @@ static struct ecn_verdict begin(struct ecn_rule *r, const struct ecn_features *f
 	if (r->spread > 1) {
 		// Traffic that has just begun looks the same, so there is a second look.
 		r->second_look = !r->second_look;
-		return r->second_look ? nothing(r) : use_mix(r, ECN_START, now_ns);
+		return r->second_look ? nothing(r) : use_mix(r, now_ns);
 	}
 	if (r->mean.mark_share < FEW_MARKS) {
 		enter(r, ECN_SETTLED, now_ns);
@@ -458,8 +464,8 @@ static struct ecn_verdict begin(struct ecn_rule *r, const struct ecn_features *f
 	row = r->model == NULL ? NULL : ecn_model_nearest(r->model, &r->mean, &distance);
 	if (row != NULL)
 		return use_row(r, row, now_ns);
-	if (mix_of_flows(r) == ECN_ALIKE && r->mean.utilisation < OPEN_MOST)
-		return use_mix(r, ECN_START, now_ns);
+	if (mix_of_flows(r) == ECN_ALIKE && r->mean.utilisation < OPEN_USE)
+		return use_mix(r, now_ns);
 	return r->advise ? nothing(r) : begin_search(r, now_ns);
 }
 

@@ -26,9 +26,10 @@
 //   below MIXED       mice beside elephants            MIXED_BYTES_40G, in proportion to the speed
 //   between, unknown  undecided                        that of the start
 //
-// They also decide in steady windows if they are alike and use less than OPEN_MOST of the link.
-// Such traffic brings as many bytes with any thresholds, so a search would learn nothing. The other
-// mix in the running mean counts as a move. PAUSEs that the start did not cause end a raise.
+// Flows that are alike are undecided where the raised kmin is below kmax of the start: it would
+// mark more. They also decide in steady windows if they are alike and use less than OPEN_USE of the
+// link. Such traffic brings as many bytes with any thresholds, so a search would learn nothing. The
+// other mix in the running mean counts as a move. PAUSEs that the start did not cause end a raise.
 //
 // A search looks for the lowest kmin that keeps the throughput; kmax and pmax follow (ecn_family).
 // Delay grows with kmin, so that one has the least delay. A window is enough if its marked_use or
@@ -97,8 +98,9 @@ struct ecn_rails {
 // Reasons of control to freeze a queue.
 enum ecn_freeze { ECN_GO, ECN_FREEZE_STORM, ECN_FREEZE_POLICY };
 
-// How the flows of a queue share its bytes: much the same each, or mice beside elephants.
-enum ecn_mix { ECN_UNDECIDED, ECN_ALIKE, ECN_MIXED };
+// How the flows of a queue share its bytes: the same each, or mice beside elephants. ECN_NO_MIX:
+// they did not decide.
+enum ecn_mix { ECN_NO_MIX, ECN_UNDECIDED, ECN_ALIKE, ECN_MIXED };
 
 // A window of a search.
 struct ecn_try {

@@ -137,9 +137,15 @@ static struct ecn_verdict run_open(struct world *w, double fairness, unsigned wi
 	return v;
 }
 
-// No search: each try would bring as many bytes.
-static void flows_that_are_alike_raise_kmin_unless_the_link_is_full(void **state)
+// Open arrivals are not searched for: each try would bring as many bytes.
+static void flows_that_are_alike_raise_kmin_unless_a_search_can_measure(void **state)
 {
+	static const struct {
+		double fairness, use;
+		uint64_t ceiling;
+		enum ecn_mode mode;
+	} rows[] = {{0.7, 0.7, CEILING, ECN_SETTLED}, {0.6, 0.7, CEILING, ECN_SEARCH},
+		    {0.7, 0.91, CEILING, ECN_SEARCH}, {0.7, 0.7, 200000, ECN_SEARCH}};
 	struct ecn_features f;
 	struct world w;
 
@@ -150,14 +156,15 @@ static void flows_that_are_alike_raise_kmin_unless_the_link_is_full(void **state
 	expect_same(&w.rule.now, &(struct ecn_thresholds){CEILING / 2, 2 * CEILING, 200000});
 	run_open(&w, 0.7, 500);
 	assert_int_equal(w.changes, 1);
-	for (unsigned full = 0; full < 2; full++) {
+	for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
 		begin(&w, NULL);
+		w.rule.rails.ceiling_bytes = rows[k].ceiling;
 		for (unsigned i = 0; i < 3; i++) {
-			f = open_arrivals(&w, full ? 0.7 : 0.6);
-			f.utilisation = full ? 0.91 : 0.7;
+			f = open_arrivals(&w, rows[k].fairness);
+			f.utilisation = rows[k].use;
 			step(&w, &f, ECN_GO);
 		}
-		assert_int_equal(w.rule.mode, ECN_SEARCH);
+		assert_int_equal(w.rule.mode, rows[k].mode);
 	}
 }
 
@@ -860,7 +867,7 @@ int main(void)
 		cmocka_unit_test(kmax_and_pmax_follow_kmin),
 		cmocka_unit_test(
 			a_search_finds_the_lowest_kmin_that_keeps_the_throughput_in_ten_windows),
-		cmocka_unit_test(flows_that_are_alike_raise_kmin_unless_the_link_is_full),
+		cmocka_unit_test(flows_that_are_alike_raise_kmin_unless_a_search_can_measure),
 		cmocka_unit_test(a_raise_that_causes_pauses_brings_the_start_back),
 		cmocka_unit_test(mice_that_join_flows_that_are_alike_end_the_raise),
 		cmocka_unit_test(a_search_in_which_the_traffic_gets_less_brings_the_start_back),
