@@ -18,7 +18,8 @@
 
 enum {
 	RATES_EVERY_NS = 100000000,
-	IGNORED_FRAMES = 100, // in a second of a pause, from which on the peer does not obey it
+	IGNORED_LOOKS = 10, // a second; each finds frames of a peer that does not obey a pause
+	IGNORED_FRAMES = 100, // ... and all together these, at least
 	IGNORED_SAY_S = 10, // between two events of a class
 };
 
@@ -38,8 +39,9 @@ struct storm_rates {
 struct pause_answers {
 	struct pause_answer {
 		uint64_t since_ns; // when the pause began that is looked at; 0: none
-		uint64_t from_ns, frames; // when the present second began, and arrivals by then
+		uint64_t first, last; // arrivals by the start of the second, and by the latest look
 		uint64_t said_ns; // when the latest event was made
+		unsigned looks; // of the present second
 	} of[N_CLASSES];
 };
 
@@ -252,8 +254,8 @@ static bool stands_for_group(const struct classify_params *c, unsigned cls)
 	return c->lossless >> cls & 1;
 }
 
-// A peer that obeys sends nothing from a response time after the PAUSE on. Whole seconds of one
-// pause are looked at, so frames of before, and of a PAUSE that was repeated late, are too few.
+// A peer that obeys sends nothing from a response time after the PAUSE on. Frames of before, and
+// of a PAUSE that was repeated late, come in one look and not in those around it.
 static void look_at_answer(struct weir_switch *sw, unsigned port, unsigned cls, uint64_t now_ns)
 {
 	const struct classify_params *c = &sw->policy_mem->ports[port].classify;
@@ -262,15 +264,16 @@ static void look_at_answer(struct weir_switch *sw, unsigned port, unsigned cls, 
 	uint64_t since_ns = gauge_get(&p->pfc_tx.stats[cls].since_ns);
 	uint64_t frames = ctr_get(&p->pg[c->class_to_pg[cls]].c.rx_packets), came;
 
-	if (since_ns != a->since_ns) {
-		*a = (struct pause_answer){since_ns, now_ns, frames, a->said_ns};
+	if (since_ns == 0 || since_ns != a->since_ns || frames == a->last) {
+		*a = (struct pause_answer){since_ns, frames, frames, a->said_ns, 0};
 		return;
 	}
-	if (since_ns == 0 || now_ns - a->from_ns < SECOND_NS)
+	a->last = frames;
+	if (++a->looks < IGNORED_LOOKS)
 		return;
-	came = frames - a->frames;
-	a->from_ns = now_ns;
-	a->frames = frames;
+	came = frames - a->first;
+	a->first = frames;
+	a->looks = 0;
 	if (came < IGNORED_FRAMES)
 		return;
 	ctr_add(&sw->storms.ignored[port], came);

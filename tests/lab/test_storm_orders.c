@@ -379,6 +379,30 @@ static void a_peer_that_sends_on_while_it_is_paused_is_named(void **state)
 	bench_close(b);
 }
 
+// As a PAUSE that is refreshed late may let pass.
+static void a_burst_within_a_pause_is_no_disobedience(void **state)
+{
+	struct storm_setup s = storm_setup(WATCHDOG_PFC_OFF);
+	struct bench *b;
+
+	(void)state;
+	b = storm_open(&s);
+	b->host[0].obey_after_ns = UINT64_MAX;
+	bench_tx(b, 2, -1, false);
+	while (switch_pfc_tx(b->sw, 0)->stats[3].since_ns == 0)
+		send(b, 0, 2, 3, 100);
+	next_tenth(b);
+	for (unsigned i = 0; i < 3; i++) {
+		send_at_rate(b, 150, 1);
+		send_at_rate(b, 0, 11);
+	}
+	send_at_rate(b, 20, 9); // a tenth of a second is missing
+	send_at_rate(b, 0, 11);
+	assert_int_equal(n_of(b, EVENT_PAUSE_IGNORED), 0);
+	assert_int_equal(switch_pause_ignored(b->sw, 0), 0);
+	bench_close(b);
+}
+
 static void a_late_look_finds_no_more_than_a_second_a_second(void **state)
 {
 	struct storm_setup s = storm_setup(WATCHDOG_PFC_OFF);
@@ -435,6 +459,7 @@ int main(void)
 		cmocka_unit_test(high_rates_of_sent_pfc_are_told),
 		cmocka_unit_test(pauses_that_are_no_storm_are_told_by_their_share),
 		cmocka_unit_test(a_peer_that_sends_on_while_it_is_paused_is_named),
+		cmocka_unit_test(a_burst_within_a_pause_is_no_disobedience),
 		cmocka_unit_test(a_late_look_finds_no_more_than_a_second_a_second),
 		cmocka_unit_test(a_warning_ends_with_the_policy_that_wanted_it),
 	};
