@@ -245,7 +245,24 @@ static bool pauses_peer(const struct port *p)
 	return any != 0;
 }
 
-// Arrivals are known by group. Of several classes in one group the lowest stands for them.
+// Arrivals are known by group. When all of its classes were paused; 0: one of them may send.
+static uint64_t group_paused_ns(const struct classify_params *c, const struct port *p, unsigned pg)
+{
+	uint64_t all_ns = 0;
+
+	for (unsigned cls = 0; cls < N_CLASSES; cls++) {
+		uint64_t since_ns = gauge_get(&p->pfc_tx.stats[cls].since_ns);
+
+		if (c->class_to_pg[cls] != pg)
+			continue;
+		if (since_ns == 0)
+			return 0;
+		all_ns = max_u64(all_ns, since_ns);
+	}
+	return all_ns;
+}
+
+// Of several classes in one group the lowest stands for them.
 static bool stands_for_group(const struct classify_params *c, unsigned cls)
 {
 	for (unsigned lower = 0; lower < cls; lower++)
@@ -261,8 +278,9 @@ static void look_at_answer(struct weir_switch *sw, unsigned port, unsigned cls, 
 	const struct classify_params *c = &sw->policy_mem->ports[port].classify;
 	const struct port *p = sw->port[port];
 	struct pause_answer *a = &sw->storms.answers[port]->of[cls];
-	uint64_t since_ns = gauge_get(&p->pfc_tx.stats[cls].since_ns);
-	uint64_t frames = ctr_get(&p->pg[c->class_to_pg[cls]].c.rx_packets), came;
+	unsigned pg = c->class_to_pg[cls];
+	uint64_t since_ns = group_paused_ns(c, p, pg);
+	uint64_t frames = ctr_get(&p->pg[pg].c.rx_packets), came;
 
 	if (since_ns == 0 || since_ns != a->since_ns || frames == a->last) {
 		*a = (struct pause_answer){since_ns, frames, frames, a->said_ns, 0};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What operators do about storms: they end one, or discard all lossless classes; and they are
 // warned of high PFC rates.
+#include "tests/lab/lab_yaml.h"
 #include "tests/lab/storm_bench.h"
 
 // ---- operators
@@ -403,6 +404,44 @@ static void a_burst_within_a_pause_is_no_disobedience(void **state)
 	bench_close(b);
 }
 
+// Class 5 of port 2 is in a storm, so its sender is not paused, and its arrivals are those of the
+// group.
+static void a_group_is_judged_while_all_of_its_classes_are_paused(void **state)
+{
+	struct storm_setup s = storm_setup(WATCHDOG_PFC_OFF);
+	struct bench *b;
+
+	(void)state;
+	s.watchdog.classes = BIT5;
+	s.watchdog.action = WATCHDOG_FORWARD;
+	s.watchdog.restore_ns = 10000ull * MS;
+	b = storm_open_with(lab_yaml(3, "10G", "", "    class_to_pg: {5: 3}\n",
+				     "      3: {lossless: true, ingress: {min: 0, static: 25600, "
+				     "headroom: 30KB}}\n"
+				     "      5: {lossless: true}\n"),
+			    &s);
+	b->host[2].obey_after_ns = UINT64_MAX;
+	bench_tx(b, 0, -1, false);
+	bench_pause(b, 2, BIT5, SHORT_QUANTA);
+	bench_run(b, 2 * MS);
+	expect_status(b, 2, 5, WATCHDOG_IN_STORM);
+	while (switch_pfc_tx(b->sw, 2)->stats[3].since_ns == 0)
+		send(b, 2, 0, 3, 10);
+	for (unsigned i = 0; i < 25; i++) {
+		send(b, 2, 0, 5, 20);
+		next_tenth(b);
+	}
+	assert_int_equal(n_of(b, EVENT_PAUSE_IGNORED), 0);
+	recover(b, 5);
+	for (unsigned i = 0; i < 25; i++) {
+		send(b, 2, 0, 5, 20);
+		next_tenth(b);
+	}
+	assert_int_equal(n_of(b, EVENT_PAUSE_IGNORED), 1);
+	assert_int_equal(event(b, EVENT_PAUSE_IGNORED, 0)->port, 2);
+	bench_close(b);
+}
+
 static void a_late_look_finds_no_more_than_a_second_a_second(void **state)
 {
 	struct storm_setup s = storm_setup(WATCHDOG_PFC_OFF);
@@ -460,6 +499,7 @@ int main(void)
 		cmocka_unit_test(pauses_that_are_no_storm_are_told_by_their_share),
 		cmocka_unit_test(a_peer_that_sends_on_while_it_is_paused_is_named),
 		cmocka_unit_test(a_burst_within_a_pause_is_no_disobedience),
+		cmocka_unit_test(a_group_is_judged_while_all_of_its_classes_are_paused),
 		cmocka_unit_test(a_late_look_finds_no_more_than_a_second_a_second),
 		cmocka_unit_test(a_warning_ends_with_the_policy_that_wanted_it),
 	};
