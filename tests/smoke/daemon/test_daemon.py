@@ -388,7 +388,7 @@ def t_a_congested_lossless_class_asks_its_sender_to_pause(sw):
         return row(show("buffers")["pgs"], port="p1", **{"class": 3})
 
     def is_ignored(): # a kernel host obeys no PAUSE
-        blast(100, 1400)
+        blast(500, 1400, gap_s=0.005) # for two seconds, some in each tenth of them
         return row(show("hints")["hints"], port="p1")["pause_ignored"] > 0
 
     want(ping(1, 3), "h1 knows h3's address")

@@ -166,15 +166,16 @@ def link_rx(n):
     return json.loads(out)[0]["stats64"]["rx"]["packets"]
 
 
-def blast(n, size):
-    """n frames of class 3 from h1 to h3, as fast as the host can."""
-    send = """import socket, sys
+def blast(n, size, gap_s=0):
+    """n frames of class 3 from h1 to h3, as fast as the host can, or with gaps."""
+    send = """import socket, sys, time
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 0x68)
 for i in range(int(sys.argv[1])):
     s.sendto(bytes(int(sys.argv[2])), ("10.77.0.3", 9))
+    time.sleep(float(sys.argv[3]))
 """
-    host(1, "/usr/bin/python3", "-c", send, str(n), str(size))
+    host(1, "/usr/bin/python3", "-c", send, str(n), str(size), str(gap_s))
 
 
 def row(rows, **match):
