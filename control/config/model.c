@@ -222,10 +222,10 @@ static SCHEMA(sized_schema, sized_rows, cfg_sized);
 static const struct cfg_row class_watchdog_rows[] = {
 	{NUMBER(TIME, cfg_class_watchdog, detect), .min = MS(1), .max = SECONDS(5),
 	 .dflt_text = "the watchdog's",
-	 .help = "a pause of the class that lasts this long is a storm"},
+	 .help = "a pause of the class that lasts this long is a storm; whole milliseconds"},
 	{NUMBER(TIME, cfg_class_watchdog, restore), .min = MS(1), .max = SECONDS(60),
 	 .dflt_text = "the watchdog's",
-	 .help = "time after which the class obeys PFC again"},
+	 .help = "time after which the class obeys PFC again; whole milliseconds"},
 };
 static SCHEMA(class_watchdog_schema, class_watchdog_rows, cfg_class_watchdog);
 
@@ -332,10 +332,10 @@ static const struct cfg_row watchdog_rows[] = {
 		 "`forward`: no PFC either, but the port sends these frames. `alert`: an event "
 		 "only, PFC goes on"},
 	{NUMBER(TIME, cfg_watchdog, detect), .min = MS(1), .max = SECONDS(5), .dflt = MS(100),
-	 .help = "a pause that lasts this long is a storm"},
+	 .help = "a pause that lasts this long is a storm; whole milliseconds"},
 	{NUMBER(TIME, cfg_watchdog, restore), .min = MS(1), .max = SECONDS(60), .dflt = MS(100),
-	 .help = "time after which the class obeys PFC again. `xoff`: it counts from detection. "
-		 "`progress`: from the last PAUSE with a time above 0"},
+	 .help = "time after which the class obeys PFC again; whole milliseconds. `xoff`: it "
+		 "counts from detection. `progress`: from the last PAUSE with a time above 0"},
 	{FIELD(CFG_MAP, cfg_watchdog, limit), .sub = &limit_schema,
 	 .dflt_text = "30 in 20s, then pfc_off", .help = "when storms return too often"},
 };

@@ -147,9 +147,29 @@ static void times_of_a_class_have_an_effect(const struct subject *x)
 		     "watchdog" CURE "set watchdog: on in the profile, or remove it");
 }
 
+// Tables and counters show whole milliseconds, and SONiC has no others.
+static void is_whole(const struct subject *x, const struct cfg_val *v)
+{
+	if (v->n % MS_NS != 0)
+		REFUSE(x->s, v, "is no whole number of milliseconds" CURE "write %s",
+		       UNIT_TEXT(UNIT_TIME, (v->n / MS_NS + 1) * MS_NS));
+}
+
+static void times_are_whole(const struct subject *x)
+{
+	const struct cfg_watchdog *w = x->item != NULL ? &x->item->watchdog
+						       : &x->profile->watchdog;
+
+	is_whole(x, x->cls != NULL ? &x->cls->watchdog.detect : &w->detect);
+	is_whole(x, x->cls != NULL ? &x->cls->watchdog.restore : &w->restore);
+}
+
 void watchdogs_check(const struct config *c, struct diag_sink *s)
 {
 	static const struct rule rules[] = {
+		{OF_PROFILE, times_are_whole},
+		{OF_PORT, times_are_whole},
+		{OF_CLASS, times_are_whole},
 		{OF_PROFILE, watchdog_makes_sense},
 		{OF_PORT, watchdog_makes_sense},
 		{OF_CLASS, times_of_a_class_have_an_effect},

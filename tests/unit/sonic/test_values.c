@@ -25,7 +25,7 @@ static void a_value_that_sonic_has_no_number_for_is_refused(void **state)
 	} rows[] = {
 		{"pmax: 1%", "pmax: 0.5%", "classes.N.wred.pmax lies between 0 and the next"},
 		{"8M", "8000001bps", "classes.N.max_rate lies between 1000000 and the next"},
-		{"200ms", "200500us", "profiles.P.watchdog.detect lies between 200 and the next"},
+		{"200ms", "200500us", "watchdog.detect: is no whole number of milliseconds"},
 		{"10G", "10000000001bps", "ports[].speed lies between 10000 and the next"},
 		{"200ms", "99ms", "watchdog.detect is shorter than SONiC's least, 100 ms"},
 		{"300ms", "20ms", "watchdog.restore is shorter than SONiC's least, 100 ms"},
