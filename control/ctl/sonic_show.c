@@ -449,6 +449,11 @@ static void print_grid(FILE *out, const struct sonic_table *t, struct json_objec
 	json_object_put(l.rows);
 }
 
+static bool differ(struct json_object *a, struct json_object *b, enum fact_id f)
+{
+	return !json_object_equal(fact_in(a, f), fact_in(b, f));
+}
+
 // Whether the table has the row, which stands behind `before`.
 static bool has_row(const struct sonic_table *t, struct json_object *row,
 		    struct json_object *before, bool all)
@@ -458,8 +463,7 @@ static bool has_row(const struct sonic_table *t, struct json_object *row,
 	switch (t->filter) {
 	case ONCE_A_PORT:
 		return fact_in(row, F_WATCHDOG_mode) != NULL &&
-		       (before == NULL || !json_object_equal(fact_in(before, F_WATCHDOG_port),
-							     fact_in(row, F_WATCHDOG_port)));
+		       (before == NULL || differ(before, row, F_WATCHDOG_port));
 	case NOT_IDLE:
 		for (const struct sonic_column *c = t->columns; c->head != NULL; c++)
 			if (c->as == PAIR && row_is_active(row, FACTS(c->a, c->b)))
@@ -518,6 +522,27 @@ static void print_rows(FILE *out, const struct sonic_table *t, struct json_objec
 	json_object_put(l.rows);
 }
 
+// SONiC has one line for a port. The classes that it is untrue for stand above.
+static void print_other_times(FILE *out, struct json_object *rows)
+{
+	struct json_object *shown = NULL;
+
+	for (size_t i = 0; i < n_rows(rows); i++) {
+		struct json_object *row = row_at(rows, i);
+
+		if (fact_in(row, F_WATCHDOG_mode) == NULL)
+			continue;
+		if (shown == NULL || differ(row, shown, F_WATCHDOG_port))
+			shown = row;
+		else if (differ(row, shown, F_WATCHDOG_detect_ms) ||
+			 differ(row, shown, F_WATCHDOG_restore_ms))
+			fprintf(out,
+				"%s: class %" PRIu64 " has other times: weirctl show watchdog\n",
+				json_object_get_string(fact_in(row, F_WATCHDOG_port)),
+				fact_count(row, F_WATCHDOG_class));
+	}
+}
+
 void sonic_print(FILE *out, const struct sonic_show *s, struct json_object *data, bool all)
 {
 	if (s->print != NULL) {
@@ -532,6 +557,8 @@ void sonic_print(FILE *out, const struct sonic_show *s, struct json_object *data
 		if (t->notice != F_NONE &&
 		    fact_yes(rows_of(data, list_of(t->notice)), t->notice))
 			fprintf(out, "%s\n", t->notice_text);
+		if (t->filter == ONCE_A_PORT)
+			print_other_times(out, rows_of(data, list_of(t->columns[0].a)));
 		if (t->columns == NULL)
 			print_grid(out, t, data);
 		else

@@ -141,6 +141,27 @@ static void the_watchdog_has_the_stats_of_storms_and_its_settings(void **state)
 	     "    p1      drop               200                 400\n");
 }
 
+static void times_of_a_class_that_are_not_those_of_the_line_are_named(void **state)
+{
+	(void)state;
+	want("pfcwd config",
+	     "{\"watchdog\": ["
+	     "{\"port\": \"p1\", \"class\": 3, \"mode\": \"progress\", \"action\": \"drop\","
+	     " \"detect_ms\": 20, \"restore_ms\": 400},"
+	     "{\"port\": \"p1\", \"class\": 4, \"mode\": \"progress\", \"action\": \"drop\","
+	     " \"detect_ms\": 200, \"restore_ms\": 400},"
+	     "{\"port\": \"p1\", \"class\": 5, \"mode\": null, \"detect_ms\": 0},"
+	     "{\"port\": \"p2\", \"class\": 3, \"mode\": \"progress\", \"action\": \"drop\","
+	     " \"detect_ms\": 200, \"restore_ms\": 300},"
+	     "{\"port\": \"p2\", \"class\": 6, \"mode\": \"progress\", \"action\": \"drop\","
+	     " \"detect_ms\": 200, \"restore_ms\": 300}]}",
+	     "p1: class 4 has other times: weirctl show watchdog\n"
+	     "  PORT    ACTION    DETECTION TIME    RESTORATION TIME\n"
+	     "------  --------  ----------------  ------------------\n"
+	     "    p1      drop                20                 400\n"
+	     "    p2      drop               200                 300\n");
+}
+
 static void watermarks_and_drops_are_plain_digits(void **state)
 {
 	static const char marks[] =
@@ -300,6 +321,7 @@ int main(void)
 		cmocka_unit_test(the_words_of_sonic_lead_to_our_kinds),
 		cmocka_unit_test(pauses_have_a_column_for_each_priority),
 		cmocka_unit_test(the_watchdog_has_the_stats_of_storms_and_its_settings),
+		cmocka_unit_test(times_of_a_class_that_are_not_those_of_the_line_are_named),
 		cmocka_unit_test(watermarks_and_drops_are_plain_digits),
 		cmocka_unit_test(each_port_has_its_table_of_queues),
 		cmocka_unit_test(a_line_of_a_port_has_the_sums_of_its_groups_and_queues),
