@@ -36,7 +36,7 @@ enum top_count {
 	TOP_MARKS,
 	TOP_DROPS,
 	TOP_LOSSLESS_DROPS, // frames that were wanted, of a lossless class
-	TOP_RX_FRAMES,
+	TOP_RX_FRAMES, // of a class: of its priority group
 	TOP_UNKNOWN, // frames dropped as lossless-unknown
 	TOP_RX_BYTES,
 	TOP_RX_MISSED,
@@ -53,7 +53,7 @@ extern const struct top_hint top_hints[TOP_HINTS];
 
 struct top_class {
 	uint64_t count[N_TOP_COUNTS];
-	unsigned queue;
+	unsigned queue, group;
 	bool lossless, xoff;
 	bool paused, tx_off; // the queue: by the peer, by an operator
 	uint64_t length_bytes, max_bytes; // of the queue
@@ -163,7 +163,8 @@ struct top_row {
 	unsigned index; // in the policy file
 };
 
-// Most frames of the class go to addresses that the switch does not know, and die of it.
+// Frames of the class go to addresses that the switch does not know, and die of it, as do most
+// frames of its priority group.
 bool top_unknown_class(const struct top_row *r, unsigned cls);
 
 struct top_rows {

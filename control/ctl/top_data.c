@@ -104,6 +104,7 @@ static void take_queue(const struct taken *t)
 static void take_pfc(const struct taken *t)
 {
 	t->c->lossless = fact_yes(t->row, F_PFC_lossless);
+	t->c->group = (unsigned)fact_count(t->row, F_PFC_pg);
 	t->c->xoff = fact_yes(t->row, F_PFC_xoff);
 	t->c->count[TOP_PAUSE_RX] = fact_count(t->row, F_PFC_rx_pause);
 	t->c->count[TOP_PAUSE_TX] = fact_count(t->row, F_PFC_tx_pause);
@@ -120,7 +121,9 @@ static void take_group(const struct taken *t)
 
 	t->p->buffer_bytes += used + fact_count(t->row, F_PGS_headroom_bytes) +
 			      fact_count(t->row, F_PGS_skid_bytes);
-	t->c->count[TOP_RX_FRAMES] = fact_count(t->row, F_PGS_rx_packets);
+	for (unsigned c = 0; c < TOP_CLASSES; c++)
+		if (t->p->cls[c].group == fact_count(t->row, F_PGS_pg))
+			t->p->cls[c].count[TOP_RX_FRAMES] = fact_count(t->row, F_PGS_rx_packets);
 	if (used >= t->c->used_bytes) {
 		t->c->used_bytes = used;
 		t->c->xoff_at_bytes = fact_count(t->row, F_PGS_xoff_at_bytes);
@@ -389,9 +392,14 @@ static void rates_of_port(const struct top_port *before, struct top_row *r, doub
 
 bool top_unknown_class(const struct top_row *r, unsigned cls)
 {
+	const struct top_class *all = r->port->cls;
 	const double *per_s = r->cls_per_s[cls];
+	double unknown = 0;
 
-	return per_s[TOP_UNKNOWN] > 0 && 2 * per_s[TOP_UNKNOWN] >= per_s[TOP_RX_FRAMES];
+	for (unsigned c = 0; c < TOP_CLASSES; c++)
+		if (all[c].group == all[cls].group)
+			unknown += r->cls_per_s[c][TOP_UNKNOWN];
+	return per_s[TOP_UNKNOWN] > 0 && 2 * unknown >= per_s[TOP_RX_FRAMES];
 }
 
 static enum top_trouble trouble_of_class(const struct top_class *c)

@@ -17,10 +17,12 @@
 
 enum { MAX_PORTS = 64 };
 
-// The counters of a port; class 3 is lossless and has its queue, group and watchdog.
+// The counters of a port; class 3 is lossless and has its queue, group and watchdog. Class 4 shares
+// the group, so that group 4 is empty.
 struct recorded_port {
 	uint64_t rx_bytes, tx_bytes, rx_pause, tx_pause, paused_us, marks, drops, lossless_drops;
 	uint64_t missed, roce_in_lossy, buffer_bytes, queue_bytes, group_frames, unknown;
+	uint64_t unknown_4; // of class 4
 	const char *status; // NULL: operational
 	bool down, no_device, xoff, paused;
 };
@@ -99,10 +101,11 @@ static inline void queue_row(FILE *out, unsigned i, const struct recorded_port *
 static inline void pfc_row(FILE *out, unsigned i, const struct recorded_port *p)
 {
 	fprintf(out,
-		"{\"port\": \"p%u\", \"class\": 3, \"lossless\": true, \"rx_pause\": %" PRIu64
-		", \"rx_pause_duration_us\": %" PRIu64 ", \"tx_pause\": %" PRIu64
-		", \"tx_pause_duration_us\": 0, \"xoff\": %s}",
-		i, p->rx_pause, p->paused_us, p->tx_pause, yes(p->xoff));
+		"{\"port\": \"p%u\", \"class\": 3, \"lossless\": true, \"pg\": 3, \"rx_pause\": "
+		"%" PRIu64 ", \"rx_pause_duration_us\": %" PRIu64 ", \"tx_pause\": %" PRIu64
+		", \"tx_pause_duration_us\": 0, \"xoff\": %s}, "
+		"{\"port\": \"p%u\", \"class\": 4, \"pg\": 3}",
+		i, p->rx_pause, p->paused_us, p->tx_pause, yes(p->xoff), i);
 }
 
 static inline void group_row(FILE *out, unsigned i, const struct recorded_port *p)
@@ -110,8 +113,9 @@ static inline void group_row(FILE *out, unsigned i, const struct recorded_port *
 	fprintf(out,
 		"{\"port\": \"p%u\", \"pg\": 3, \"class\": 3, \"min_bytes\": 0, \"shared_bytes\": "
 		"%" PRIu64 ", \"headroom_bytes\": 0, \"skid_bytes\": 0, \"xoff_at_bytes\": 100000, "
-		"\"rx_packets\": %" PRIu64 "}",
-		i, p->buffer_bytes, p->group_frames);
+		"\"rx_packets\": %" PRIu64 "}, "
+		"{\"port\": \"p%u\", \"pg\": 4, \"class\": 4, \"rx_packets\": 0}",
+		i, p->buffer_bytes, p->group_frames, i);
 }
 
 static inline void watchdog_row(FILE *out, unsigned i, const struct recorded_port *p)
@@ -129,8 +133,10 @@ static inline void drop_row(FILE *out, unsigned i, const struct recorded_port *p
 		", \"lossless\": false}, {\"port\": \"p%u\", \"class\": 3, \"reason\": "
 		"\"headroom-overrun\", \"packets\": %" PRIu64 ", \"lossless\": true}, "
 		"{\"port\": \"p%u\", \"class\": 3, \"reason\": \"lossless-unknown\", "
+		"\"packets\": %" PRIu64 ", \"lossless\": false}, "
+		"{\"port\": \"p%u\", \"class\": 4, \"reason\": \"lossless-unknown\", "
 		"\"packets\": %" PRIu64 ", \"lossless\": false}",
-		i, p->drops, i, p->lossless_drops, i, p->unknown);
+		i, p->drops, i, p->lossless_drops, i, p->unknown, i, p->unknown_4);
 }
 
 static inline void hint_row(FILE *out, unsigned i, const struct recorded_port *p)
