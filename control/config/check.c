@@ -652,15 +652,25 @@ static void hosts_find_each_other(const struct subject *x)
 {
 	const struct cfg_val *v = &x->item->default_class;
 	unsigned nd = cfg_dscp_class(x->profile, 0);
+	unsigned pcp0 = cfg_mapped(&x->profile->pcp_to_class, 0);
+	bool by_port = x->profile->trust.n == TRUST_PORT;
+	bool untagged = !cfg_vlan_aware(x->c) || cfg_untagged(x->item) != 0;
+	bool tagged = x->item->vlan.tagged.n != 0;
 
-	if (x->port->routed || (cfg_vlan_aware(x->c) && cfg_untagged(x->item) == 0))
+	if (x->port->routed || (!untagged && !tagged))
 		return;
-	if (loses_requests(x->profile, (unsigned)v->n))
+	if ((untagged || by_port) && loses_requests(x->profile, (unsigned)v->n))
 		check_report(x->s, DIAG_WARNING, v, &x->item->map, "default_class",
 			     "ARP gets class %u, which is lossless and not flooded, so its "
 			     "requests are dropped and hosts do not find each other" CURE
 			     "set flood: on in the class, or give the port a lossy default_class",
 			     (unsigned)v->n);
+	if (tagged && !by_port && loses_requests(x->profile, pcp0))
+		WARN(x->s, &x->profile->classes[pcp0].lossless,
+		     "ARP in a tag with PCP 0 gets class %u, which is lossless and not flooded, so "
+		     "its requests are dropped and hosts do not find each other" CURE
+		     "set flood: on in the class, or map PCP 0 to a lossy class",
+		     pcp0);
 	if (x->profile->trust.n == TRUST_DSCP && loses_requests(x->profile, nd))
 		WARN(x->s, &x->profile->classes[nd].lossless,
 		     "IPv6 neighbour discovery (DSCP 0) gets class %u, which is lossless and not "

@@ -108,6 +108,13 @@ static void a_class_in_which_no_host_is_found_is_warned_of(void **state)
 {
 #define IN_CLASS_3(keys) \
 	"ports: [" A ", profile: q, default_class: 3}]\nprofiles: {q: {trust: port,\n  " keys "}}\n"
+#define TAGGED(keys) \
+	"vlans: [{id: 5}]\nports: [" A ", profile: q, default_class: 3,\n" \
+	"  vlan: {untagged: none, tagged: [5]}}]\nprofiles: {q: {" keys ",\n  " LOSSLESS "}}\n"
+#define TAGGED_WARNING \
+	"t:5:27: warning: profiles.q.classes.3.lossless: ARP in a tag with PCP 0 gets class 3," \
+	" which is lossless and not flooded, so its requests are dropped and hosts do not find" \
+	" each other: set flood: on in the class, or map PCP 0 to a lossy class\n"
 	static const struct row rows[] = {
 		{IN_CLASS_3(LOSSLESS),
 		 "t:1:75: warning: ports[0] (a).default_class: ARP gets class 3, which is"
@@ -123,17 +130,26 @@ static void a_class_in_which_no_host_is_found_is_warned_of(void **state)
 		{"ports: [" A ", profile: q, default_class: 3, ip: 10.0.0.1/24}]\n"
 		 "profiles: {q: {trust: port,\n  " LOSSLESS "}}\n",
 		 ""},
-		// No untagged frame comes in.
+		// Only tagged frames come in. They have the class of the port or that of their PCP.
+		{TAGGED("trust: port"),
+		 "t:2:75: warning: ports[0] (a).default_class: ARP gets class 3, which is"
+		 " lossless and not flooded, so its requests are dropped and hosts do not find"
+		 " each other: set flood: on in the class, or give the port a lossy"
+		 " default_class\n"},
+		{TAGGED("trust: pcp"), ""},
+		{TAGGED("trust: pcp, pcp_to_class: {0: 3}"), TAGGED_WARNING},
+		{TAGGED("pcp_to_class: {0: 3}"), TAGGED_WARNING},
 		{"vlans: [{id: 5}]\n"
-		 "ports: [" A ", profile: q, default_class: 3,\n"
-		 "  vlan: {untagged: none, tagged: [5]}}]\n"
-		 "profiles: {q: {trust: port,\n  " LOSSLESS "}}\n",
+		 "ports: [" A ", profile: q, vlan: {untagged: 5}}]\n"
+		 "profiles: {q: {pcp_to_class: {0: 3},\n  " LOSSLESS "}}\n",
 		 ""},
 	};
 
 	(void)state;
 	EXPECT(rows);
 #undef IN_CLASS_3
+#undef TAGGED
+#undef TAGGED_WARNING
 }
 
 static void a_profile_without_a_port_is_warned_of(void **state)
