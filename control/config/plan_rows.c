@@ -9,8 +9,8 @@
 
 // A row of the text: the name of a port, and what follows with the indented lines below it.
 struct row {
-	const char *rest;
-	size_t len;
+	const char *line, *rest; // the rest begins behind the blanks that follow the name
+	size_t len; // from `line` on
 	unsigned port;
 	bool printed;
 };
@@ -44,10 +44,29 @@ static size_t line_len(const char *line)
 
 static bool same_rest(const struct row *a, const struct row *b)
 {
-	return a->len == b->len && memcmp(a->rest, b->rest, a->len) == 0;
+	size_t len = a->len - (size_t)(a->rest - a->line);
+
+	return len == b->len - (size_t)(b->rest - b->line) && memcmp(a->rest, b->rest, len) == 0;
 }
 
-// "  also p2-p8": the ports of the later rows that are as this one. These are printed then.
+static size_t without_number(const char *name)
+{
+	size_t len = strlen(name);
+
+	while (len > 0 && name[len - 1] >= '0' && name[len - 1] <= '9')
+		len--;
+	return len;
+}
+
+// The names differ in nothing but the number at their end.
+static bool of_one_series(const char *a, const char *b)
+{
+	size_t len = without_number(a);
+
+	return len == without_number(b) && memcmp(a, b, len) == 0;
+}
+
+// "  also p2 to p8": the ports of the later rows that are as this one. These are printed then.
 static void print_others(const struct policy *p, struct row *rows, unsigned n, FILE *out)
 {
 	const char *lead = "  also ";
@@ -60,7 +79,8 @@ static void print_others(const struct policy *p, struct row *rows, unsigned n, F
 		rows[i].printed = true;
 		for (unsigned k = i + 1; k < n; k++)
 			if (!rows[k].printed && same_rest(&rows[0], &rows[k]) &&
-			    rows[k].port == last + 1) {
+			    rows[k].port == last + 1 &&
+			    of_one_series(p->ports[last].name, p->ports[last + 1].name)) {
 				rows[k].printed = true;
 				last++;
 			}
@@ -78,8 +98,7 @@ static void print_rows(const struct policy *p, struct row *rows, unsigned n, FIL
 	for (unsigned i = 0; i < n; i++) {
 		if (rows[i].printed)
 			continue;
-		fprintf(out, "%s%.*s", p->ports[rows[i].port].name, (int)rows[i].len,
-			rows[i].rest);
+		fwrite(rows[i].line, 1, rows[i].len, out);
 		print_others(p, &rows[i], n - i, out);
 	}
 }
@@ -106,8 +125,9 @@ static bool write_rows(const struct policy *p, const char *text, const char *por
 		while (text[len] == ' ')
 			len += line_len(text + len);
 		name = strlen(p->ports[at].name);
+		name += strspn(text + name, " ");
 		if (port == NULL || strcmp(p->ports[at].name, port) == 0)
-			rows[n++] = (struct row){text + name, len - name, at, false};
+			rows[n++] = (struct row){text, text + name, len, at, false};
 		text += len;
 	}
 	print_rows(p, rows, n, out);

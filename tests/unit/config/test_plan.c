@@ -565,6 +565,41 @@ static void equal_rows_of_ports_are_one_and_fit_80_columns(void **state)
 	diags_fini(&d);
 }
 
+// Ports `yaml` of one profile with a lossless class 3.
+static char *plan_of_ports(const char *ports, const char *port)
+{
+	char *yaml, *text = NULL;
+	struct config *c = NULL;
+	struct diags d = {0};
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	assert_true(asprintf(&yaml,
+			     "ports:\n%sprofiles:\n"
+			     "  r: {dscp_to_class: {default: 0, 24-31: 3}, classes: {3: {lossless: "
+			     "true}}}\n",
+			     ports) > 0);
+	assert_int_equal(config_parse("t", yaml, strlen(yaml), &c, &d), 0);
+	assert_int_equal(plan_print(c, false, port, f), 0);
+	fclose(f);
+	config_destroy(c);
+	diags_fini(&d);
+	free(yaml);
+	return text;
+}
+
+static void rows_of_names_of_unequal_length_are_one(void **state)
+{
+	char *text = plan_of_ports("  - {name: \"p[1-12]\", device: \"xdp:e[1-12]\", speed: 10G,"
+				   " mtu: 1500, profile: r}\n", NULL);
+
+	(void)state;
+	assert_non_null(strstr(text, "\np1           3 "));
+	assert_null(strstr(text, "\np10 "));
+	assert_non_null(strstr(text, "\n  also p2 to p12\n"));
+	free(text);
+}
+
 static void long_names_of_ports_do_not_break_the_columns(void **state)
 {
 	static const char yaml[] =
@@ -610,6 +645,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(memory_grows_with_cells_workers_and_flows),
 		cmocka_unit_test(a_plan_of_64_gigabytes_is_exact_and_narrow),
 		cmocka_unit_test(equal_rows_of_ports_are_one_and_fit_80_columns),
+		cmocka_unit_test(rows_of_names_of_unequal_length_are_one),
 		cmocka_unit_test(long_names_of_ports_do_not_break_the_columns),
 	};
 

@@ -532,7 +532,7 @@ static void the_plan_shows_times_warnings_and_chains(void **state)
 	text = plan_of(load("conf/guard.yaml"), false);
 	expect_line(text, "\nup1          3,4 progress  drop        100ms    100ms       0.336"
 			  "ms\n");
-	expect_line(text, "\nup1      30 in 20s, then pfc_off\n  also up2\n");
+	expect_line(text, "\nh1       30 in 20s, then pfc_off\n  also h2 to h4, up1 up2\n");
 	expect_line(text, "\nguard uplinks: up1 up2\n"
 			  "  DSCP 26 (class 3) -> 34 (class 4) -> 18 (class 2, lossy)\n");
 	assert_null(strstr(text, "early_warning"));
