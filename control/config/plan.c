@@ -305,8 +305,8 @@ static void groups_text(const struct config *c, const struct policy *p, FILE *ou
 		const struct plan_pg g = plan_pg(c, p, i, cls);
 
 		fprintf(out,
-			"%-*s %5u %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %10" PRIu64 " %10" PRIu64
-			" %10" PRIu64 "\n",
+			PLAN_ROW "%-*s %5u %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %10" PRIu64
+				 " %10" PRIu64 " %10" PRIu64 "\n",
 			name_width(p), p->ports[i].name, cls, g.min, g.xoff, g.t_flight, g.xoff_at,
 			g.xoff_alone, g.xon_at);
 		if (g.xoff < g.t_flight)
@@ -314,8 +314,8 @@ static void groups_text(const struct config *c, const struct policy *p, FILE *ou
 	}
 	fprintf(out, "\n%-*s %5s %9s\n", name_width(p), "peer", "class", "neighbour");
 	FOR_EACH_GROUP (p, i, cls)
-		fprintf(out, "%-*s %5u %9" PRIu64 "\n", name_width(p), p->ports[i].name, cls,
-			plan_pg(c, p, i, cls).neighbour);
+		fprintf(out, PLAN_ROW "%-*s %5u %9" PRIu64 "\n", name_width(p), p->ports[i].name,
+			cls, plan_pg(c, p, i, cls).neighbour);
 	fprintf(out,
 		"\nBytes throughout.\n"
 		"xoff       headroom: the group accepts this much after its PAUSE has left\n"
@@ -336,7 +336,7 @@ static void ecn_text(const struct policy *p, FILE *out)
 		const struct plan_ecn e = plan_ecn(p, i, cls);
 
 		fprintf(out,
-			"%-*s %5u %10" PRIu64 " %3u %8" PRIu64 " %10" PRIu64 " %10" PRIu64
+			PLAN_ROW "%-*s %5u %10" PRIu64 " %3u %8" PRIu64 " %10" PRIu64 " %10" PRIu64
 			" %7.4g %s\n",
 			name_width(p), p->ports[i].name, cls, e.kmin_bytes, e.n_outputs, e.n_frames,
 			e.queue_bytes, e.average_bytes, plan_ecn_marks(&e),
@@ -374,7 +374,7 @@ static void warning_text(const struct policy *p, FILE *out)
 		if (n++ == 0)
 			fprintf(out, "\n%-13s %9s %9s  PFC frames/s of a class; 0: no warning\n",
 				"early_warning", "in", "out");
-		fprintf(out, "%-13s %9u %9u\n", p->ports[i].name, w->in_pps, w->out_pps);
+		fprintf(out, PLAN_ROW "%-13s %9u %9u\n", p->ports[i].name, w->in_pps, w->out_pps);
 	}
 }
 
@@ -540,13 +540,13 @@ static void stall_line(const struct policy *p, const char *name, const struct pl
 {
 	if (!s->interface) {
 		fprintf(out,
-			"%-*s %11s %8s %10s %11s\n"
+			PLAN_ROW "%-*s %11s %8s %10s %11s\n"
 			"  no PAUSE while its worker stands still: no kernel interface\n",
 			name_width(p), name, "-", "-", "-", "-");
 		return;
 	}
-	fprintf(out, "%-*s %11s %8" PRIu64 " %10" PRIu64 " %11" PRIu64, name_width(p), name,
-		UNIT_TEXT(UNIT_TIME, (int64_t)p->stall.pause_after_ns), s->ring, s->bytes,
+	fprintf(out, PLAN_ROW "%-*s %11s %8" PRIu64 " %10" PRIu64 " %11" PRIu64, name_width(p),
+		name, UNIT_TEXT(UNIT_TIME, (int64_t)p->stall.pause_after_ns), s->ring, s->bytes,
 		s->least_frame);
 	fputs(s->holds ? "  holds\n" : "\n  TOO SMALL, frames are lost", out);
 	if (s->holds)
@@ -713,7 +713,7 @@ static void ipcc_text(const struct policy *p, FILE *out)
 				"ipcc", "queue", "kmin", "kmax", "deep", "interval", "sent_in_it",
 				"few", "many");
 		fprintf(out,
-			"%-*s %5u %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %8s %10" PRIu64
+			PLAN_ROW "%-*s %5u %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %8s %10" PRIu64
 			" %3u %4u\n",
 			name_width(p), pp->name, q, i->kmin_bytes, i->kmax_bytes, deep_bytes(i),
 			UNIT_TEXT(UNIT_TIME, (int64_t)i->interval_ns), bytes_in(pp, i->interval_ns),
@@ -731,7 +731,7 @@ static void ipcc_text(const struct policy *p, FILE *out)
 		if (!i->cut_learnt)
 			snprintf(cut, sizeof(cut), "%" PRIu64 "%%",
 				 ((uint64_t)i->cut_q16 * 100 + Q16 / 2) / Q16);
-		fprintf(out, "%-*s %5u %6s %8s %8s %8s %12" PRIu64 " %12" PRIu64 "\n",
+		fprintf(out, PLAN_ROW "%-*s %5u %6s %8s %8s %8s %12" PRIu64 " %12" PRIu64 "\n",
 			name_width(p), p->ports[port].name, q, cut,
 			UNIT_TEXT(UNIT_TIME, (int64_t)i->drain_ns),
 			UNIT_TEXT(UNIT_TIME, (int64_t)i->min_gap_ns),
@@ -751,8 +751,8 @@ static void ipcc_text(const struct policy *p, FILE *out)
 	for (unsigned i = 0; i < p->n_ports; i++) {
 		const struct cnp_params *c = &p->ports[i].cnp;
 
-		fprintf(out, "%-*s %5u %5u %10u %7u\n", name_width(p), p->ports[i].name, c->dscp,
-			c->cls, c->max_per_ms, c->burst);
+		fprintf(out, PLAN_ROW "%-*s %5u %5u %10u %7u\n", name_width(p), p->ports[i].name,
+			c->dscp, c->cls, c->max_per_ms, c->burst);
 	}
 }
 

@@ -19,7 +19,9 @@ int check_print(const char *path, bool json, bool strict, FILE *out);
 // compiled or has no such port.
 int plan_print(const struct config *c, bool json, const char *port, FILE *out);
 
-// Prints the text of a plan with these rows, folded (plan_rows.c).
+// Prints the text of a plan with these rows, folded (plan_rows.c). In the text PLAN_ROW stands
+// before each row of a port: a heading may begin with the name of a port, too.
+#define PLAN_ROW "\1"
 void plan_rows(const struct policy *p, const char *text, const char *port, FILE *out);
 
 // Bytes of a queue at most, when its memory has reached `share_q16` of the threshold: of a lossless

@@ -28,7 +28,7 @@ void plan_pause_text(const struct policy *p, int name_width, FILE *out)
 		if (n++ == 0)
 			fprintf(out, "\n%-*s %7s %10s %10s %10s\n", name_width, "pause",
 				"quanta", "lasts", "repeated", "margin");
-		fprintf(out, "%-*s %7u %10s %10s %10s\n", name_width, p->ports[i].name,
+		fprintf(out, PLAN_ROW "%-*s %7u %10s %10s %10s\n", name_width, p->ports[i].name,
 			pfc->quanta, UNIT_TEXT(UNIT_TIME, (int64_t)pfc->lifetime_ns),
 			UNIT_TEXT(UNIT_TIME, (int64_t)pfc->refresh_ns),
 			UNIT_TEXT(UNIT_TIME, (int64_t)margin_ns(pfc)));

@@ -15,15 +15,15 @@ struct row {
 	bool printed;
 };
 
-// The port with whose name the line begins; POLICY_MAX_PORTS: none.
-static unsigned port_at(const struct policy *p, const char *line)
+// The port with whose name the row begins.
+static unsigned port_at(const struct policy *p, const char *row)
 {
-	size_t len = strcspn(line, " \n");
+	size_t len = strcspn(row, " \n");
+	unsigned i = 0;
 
-	for (unsigned i = 0; i < p->n_ports; i++)
-		if (strncmp(p->ports[i].name, line, len) == 0 && p->ports[i].name[len] == '\0')
-			return i;
-	return POLICY_MAX_PORTS;
+	while (strncmp(p->ports[i].name, row, len) != 0 || p->ports[i].name[len] != '\0')
+		i++;
+	return i;
 }
 
 static unsigned lines_of(const char *text)
@@ -112,18 +112,21 @@ static bool write_rows(const struct policy *p, const char *text, const char *por
 	if (rows == NULL)
 		return false;
 	while (*text != '\0') {
-		unsigned at = port_at(p, text);
 		size_t len = line_len(text), name;
+		unsigned at;
 
-		if (at == POLICY_MAX_PORTS) {
+		if (*text != PLAN_ROW[0]) {
 			print_rows(p, rows, n, out);
 			n = 0;
 			fwrite(text, 1, len, out);
 			text += len;
 			continue;
 		}
+		text++;
+		len--;
 		while (text[len] == ' ')
 			len += line_len(text + len);
+		at = port_at(p, text);
 		name = strlen(p->ports[at].name);
 		name += strspn(text + name, " ");
 		if (port == NULL || strcmp(p->ports[at].name, port) == 0)

@@ -56,7 +56,7 @@ void plan_watchdog_text(const struct policy *p, int name_width, FILE *out)
 			char classes[2 * N_CLASSES + 1];
 
 			same = left & same_times(w, cls);
-			fprintf(out, "%-*s %7s %-9s %-8s %8s %8s %7" PRIu64 ".%03ums\n",
+			fprintf(out, PLAN_ROW "%-*s %7s %-9s %-8s %8s %8s %7" PRIu64 ".%03ums\n",
 				name_width, p->ports[i].name, class_names(same, classes),
 				cfg_watchdog_modes[w->mode], cfg_watchdog_actions[w->action],
 				UNIT_TEXT(UNIT_TIME, (int64_t)watchdog_detect_ns(w, cls)),
@@ -71,10 +71,11 @@ void plan_watchdog_text(const struct policy *p, int name_width, FILE *out)
 		const struct watchdog_params *w = &p->ports[i].watchdog;
 
 		if (w->classes != 0 && w->limit_count == 0)
-			fprintf(out, "%-*s never\n", name_width, p->ports[i].name);
+			fprintf(out, PLAN_ROW "%-*s never\n", name_width, p->ports[i].name);
 		else if (w->classes != 0)
-			fprintf(out, "%-*s %u in %s, then %s\n", name_width, p->ports[i].name,
-				w->limit_count, UNIT_TEXT(UNIT_TIME, (int64_t)w->limit_window_ns),
+			fprintf(out, PLAN_ROW "%-*s %u in %s, then %s\n", name_width,
+				p->ports[i].name, w->limit_count,
+				UNIT_TEXT(UNIT_TIME, (int64_t)w->limit_window_ns),
 				cfg_watchdog_thens[w->then]);
 	}
 	fputs("\n"

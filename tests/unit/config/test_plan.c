@@ -600,6 +600,24 @@ static void rows_of_names_of_unequal_length_are_one(void **state)
 	free(text);
 }
 
+// The names are first words of a heading, of a legend and of the part about memory.
+static void a_port_with_the_name_of_a_heading_takes_none_away(void **state)
+{
+	char *text = plan_of_ports("  - {name: pfc, device: \"xdp:a\", speed: 10G, profile: r}\n"
+				   "  - {name: xoff, device: \"xdp:b\", speed: 10G, profile: r}\n"
+				   "  - {name: memory, device: \"xdp:c\", speed: 10G, profile: r}\n"
+				   "  - {name: x1, device: \"xdp:d\", speed: 10G, profile: r}\n",
+				   "x1");
+
+	(void)state;
+	assert_non_null(strstr(text, "\npfc      class "));
+	assert_non_null(strstr(text, "\nxoff       headroom: "));
+	assert_non_null(strstr(text, "\nmemory of live ports: "));
+	assert_non_null(strstr(text, "\nx1           3 "));
+	assert_null(strstr(text, "\nmemory       3 "));
+	free(text);
+}
+
 static void long_names_of_ports_do_not_break_the_columns(void **state)
 {
 	static const char yaml[] =
@@ -646,6 +664,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_plan_of_64_gigabytes_is_exact_and_narrow),
 		cmocka_unit_test(equal_rows_of_ports_are_one_and_fit_80_columns),
 		cmocka_unit_test(rows_of_names_of_unequal_length_are_one),
+		cmocka_unit_test(a_port_with_the_name_of_a_heading_takes_none_away),
 		cmocka_unit_test(long_names_of_ports_do_not_break_the_columns),
 	};
 
