@@ -422,13 +422,15 @@ static void resolve_size(struct resolver *r)
 static void warn_of_late_flows(struct resolver *r)
 {
 	const struct lab_flow *f = r->f;
-	uint64_t start_ns = (uint64_t)f->start.n, end_ns = r->sc->duration_ns;
+	uint64_t run_ns = r->sc->duration_ns != 0 ? r->sc->duration_ns : UINT64_MAX;
+	uint64_t start_ns = (uint64_t)f->start.n, end_ns = min_u64(run_ns, flow_stop_ns(f));
 	uint32_t n = f->played.n;
 
 	while (n > 0 && start_ns + f->played.flows[n - 1].start_ns >= end_ns)
 		n--;
-	if (end_ns != 0 && n < f->played.n)
-		WARN(r->s, &f->trace, "the run ends at %s, before %u of %u flows begin",
+	if (n < f->played.n)
+		WARN(r->s, &f->trace, "%s at %s, before %u of %u flows begin",
+		     end_ns < run_ns ? "it stops" : "the run ends",
 		     UNIT_TEXT(UNIT_TIME, (int64_t)end_ns), f->played.n - n, f->played.n);
 }
 

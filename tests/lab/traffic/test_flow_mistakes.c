@@ -298,6 +298,32 @@ static void a_distribution_that_is_wrong_is_told_with_its_own_line(void **state)
 	free(got);
 }
 
+static void flows_of_a_trace_that_begin_too_late_are_told(void **state)
+{
+	static const struct {
+		const char *keys, *says;
+	} late[] = {
+		{"start: 1us", "flows[0].trace: the run ends at 1s, before 1 of 3 flows begin\n"},
+		{"stop: 7us", "flows[0].trace: it stops at 7us, before 2 of 3 flows begin\n"},
+		{"stop: 2s", "flows[0].trace: the run ends at 1s, before 1 of 3 flows begin\n"},
+	};
+	char path[PATH_MAX];
+
+	(void)state;
+	temporary_file(path, "trace", "start,from,to,bytes\n0,0,1,9\n7us,0,1,9\n1s,0,1,9\n");
+	for (unsigned i = 0; i < sizeof(late) / sizeof(late[0]); i++) {
+		char yaml[PATH_MAX + 256], *got;
+
+		snprintf(yaml, sizeof(yaml),
+			 "topology: {star: {hosts: 4, speed: 10G}}\nflows:\n"
+			 "  - {trace: %s, %s}\n",
+			 path, late[i].keys);
+		got = world_mistakes(root, yaml);
+		assert_non_null(strstr(got, late[i].says));
+		free(got);
+	}
+}
+
 static void hosts_without_a_way_between_them_cannot_talk(void **state)
 {
 	char *got = world_mistakes(
@@ -336,6 +362,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(mistakes_of_flows_are_told_at_their_place),
 		cmocka_unit_test(mistakes_of_flows_by_inof_are_told_at_their_place),
 		cmocka_unit_test(a_distribution_that_is_wrong_is_told_with_its_own_line),
+		cmocka_unit_test(flows_of_a_trace_that_begin_too_late_are_told),
 		cmocka_unit_test(hosts_without_a_way_between_them_cannot_talk),
 		cmocka_unit_test(some_things_cannot_be_had_on_the_wire),
 	};
