@@ -265,11 +265,23 @@ static void retry(void *arg, uint64_t now_ns)
 	flush(l);
 }
 
+// It is idle no more.
+static void wake(struct lane *l)
+{
+	struct traffic *t = l->run->t;
+
+	TAILQ_REMOVE(&l->pair->source->idle, l, age);
+	l->pair->source->n_idle--;
+	TAILQ_REMOVE(&t->idle[l->pub.src].out, l, age_at_src);
+	TAILQ_REMOVE(&t->idle[l->pub.dst].in, l, age_at_dst);
+	if (flow_is_single(l->run->f))
+		TAILQ_REMOVE(&l->pair->idle, l, spare);
+}
+
 void lane_post(struct lane *l, struct op *op, enum step step, uint32_t n_bytes)
 {
 	if (l->state == LANE_IDLE) {
-		TAILQ_REMOVE(&l->pair->source->idle, l, age);
-		l->pair->source->n_idle--;
+		wake(l);
 	} else if (l->state == LANE_DYING) {
 		TAILQ_REMOVE(&l->run->t->dying, l, age);
 	}
@@ -309,7 +321,7 @@ void lane_close(struct traffic *t, struct lane *l)
 	l->pub.id = TRAFFIC_NOT_OPEN;
 	l->state = LANE_CLOSED;
 	l->queue.n = l->n_out = 0;
-	if (l->run->f->pattern.n == PATTERN_POISSON)
+	if (flow_is_single(l->run->f))
 		TAILQ_INSERT_TAIL(&l->pair->closed, l, spare);
 }
 
@@ -330,25 +342,44 @@ static void rest(struct lane *l)
 {
 	struct source *s = l->pair->source;
 	struct traffic *t = s->run->t;
-	bool single = flow_is_single(l->run->f);
 
 	l->state = LANE_IDLE;
+	l->idle_ns = traffic_now(t);
 	TAILQ_INSERT_TAIL(&s->idle, l, age);
-	if (single)
+	TAILQ_INSERT_TAIL(&t->idle[l->pub.src].out, l, age_at_src);
+	TAILQ_INSERT_TAIL(&t->idle[l->pub.dst].in, l, age_at_dst);
+	if (flow_is_single(l->run->f))
 		TAILQ_INSERT_HEAD(&l->pair->idle, l, spare);
 	// On the wire a connection takes its time to go; there they stay.
 	if (++s->n_idle <= (uint64_t)s->run->f->idle.n || t->sc->connect_by_cm)
 		return;
 	// Too many are idle: the oldest goes.
 	l = TAILQ_FIRST(&s->idle);
-	TAILQ_REMOVE(&s->idle, l, age);
-	s->n_idle--;
-	if (single)
-		TAILQ_REMOVE(&l->pair->idle, l, spare);
+	wake(l);
 	l->state = LANE_DYING;
 	if (TAILQ_EMPTY(&t->dying))
 		traffic_at(t, traffic_now(t), close_dying, t);
 	TAILQ_INSERT_TAIL(&t->dying, l, age);
+}
+
+static bool make_room_at(struct traffic *t, uint32_t host)
+{
+	struct lane *l = TAILQ_FIRST(&t->idle[host].out), *in = TAILQ_FIRST(&t->idle[host].in);
+
+	if (l == NULL || (in != NULL && in->idle_ns < l->idle_ns))
+		l = in;
+	if (l == NULL || t->sc->connect_by_cm || !nic_is_full(t->f->hosts[host].nic))
+		return false;
+	wake(l);
+	lane_close(t, l);
+	return true;
+}
+
+bool lane_make_room(const struct lane *l)
+{
+	bool at_src = make_room_at(l->run->t, l->pub.src);
+
+	return make_room_at(l->run->t, l->pub.dst) || at_src;
 }
 
 // ---- connections that are opened anew
@@ -536,10 +567,15 @@ int traffic_create(const struct scenario *sc, struct traffic **out)
 	t->runs = calloc(sc->n_flows + 1, sizeof(*t->runs));
 	t->by_id = calloc(sc->n_hosts + 1, sizeof(*t->by_id));
 	t->by_id_room = calloc(sc->n_hosts + 1, sizeof(*t->by_id_room));
-	if (t->runs == NULL || t->by_id == NULL || t->by_id_room == NULL ||
+	t->idle = calloc(sc->n_hosts + 1, sizeof(*t->idle));
+	if (t->runs == NULL || t->by_id == NULL || t->by_id_room == NULL || t->idle == NULL ||
 	    ideal_create(sc, &t->ideal) != 0) {
 		traffic_destroy(t);
 		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < sc->n_hosts; i++) {
+		TAILQ_INIT(&t->idle[i].out);
+		TAILQ_INIT(&t->idle[i].in);
 	}
 	for (uint32_t i = 0; i < sc->n_flows; i++) {
 		uint64_t seed = scenario_seed(sc, "traffic", i);
@@ -591,6 +627,7 @@ void traffic_destroy(struct traffic *t)
 	free(t->done_blocks);
 	free(t->by_id);
 	free(t->by_id_room);
+	free(t->idle);
 	free(t->lanes);
 	free(t->runs);
 	free(t);

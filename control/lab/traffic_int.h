@@ -54,7 +54,9 @@ struct lane {
 	// Of a pair.
 	struct pair *pair;
 	TAILQ_ENTRY(lane) age; // among idle lanes of the source, oldest first; or in `dying`
-	TAILQ_ENTRY(lane) spare; // poisson: idle or closed lanes of the pair
+	TAILQ_ENTRY(lane) age_at_src, age_at_dst; // among idle lanes of the host, oldest first
+	uint64_t idle_ns; // since when
+	TAILQ_ENTRY(lane) spare; // poisson, trace: idle or closed lanes of the pair
 };
 TAILQ_HEAD(lanes, lane);
 
@@ -81,7 +83,7 @@ struct pair {
 	uint32_t turn; // service: of the queue pairs
 	uint32_t credits_used;
 	struct ops waiting; // storage: for a credit
-	struct lanes idle, closed; // poisson
+	struct lanes idle, closed; // poisson, trace
 };
 
 // A host that begins operations.
@@ -136,6 +138,11 @@ struct behaviour {
 };
 extern const struct behaviour behaviours[N_PATTERNS]; // traffic_patterns.c
 
+// Idle lanes from and to a host.
+struct host_lanes {
+	struct lanes out, in;
+};
+
 enum { OPS_PER_BLOCK = 256, DONE_PER_BLOCK = 4096, TRAFFIC_NO_HOST = UINT32_MAX };
 
 struct traffic {
@@ -155,6 +162,7 @@ struct traffic {
 	uint32_t done_room; // blocks
 	uint32_t in_hook; // the host whose NIC is calling; TRAFFIC_NO_HOST
 	struct lanes dying;
+	struct host_lanes *idle; // by host
 	uint32_t n_undone; // flows that end and are not done
 	struct ideal *ideal;
 };
@@ -175,6 +183,9 @@ void op_finish(struct op *op); // it is done now; keeps its record
 struct lane *lane_add(struct run *r, uint32_t src, uint32_t dst, enum req_op op);
 // Connects it. f: NULL, or what to stream without end. 0, -ENOSPC, -ENOMEM, -EINVAL.
 __attribute__((warn_unused_result)) int lane_open(struct lane *l, const struct nic_flow *stream);
+// At each end of l that has no queue pair left, closes the connection that is idle for longest.
+// True: one was closed. Must not be called while a NIC is calling.
+bool lane_make_room(const struct lane *l);
 // Posts on a connection, after what waits there.
 void lane_post(struct lane *l, struct op *op, enum step step, uint32_t n_bytes);
 // Closes it; what is under way on it is not. Must not be called while the NIC of the connection is

@@ -285,6 +285,9 @@ static struct lane *connected(struct lane *l, struct traffic *t)
 	if (l->state != LANE_CLOSED)
 		return l;
 	err = lane_open(l, NULL);
+	// During a call of a NIC no connection may go: the next try is outside.
+	if (err == -ENOSPC && t->in_hook == TRAFFIC_NO_HOST && lane_make_room(l))
+		err = lane_open(l, NULL);
 	if (err != 0 && err != -ENOSPC)
 		traffic_give_up(t);
 	return err == 0 ? l : NULL;
@@ -318,9 +321,7 @@ static bool poisson_go(struct op *op)
 	struct pair *p = op->pair;
 	struct lane *l = TAILQ_FIRST(&p->idle);
 
-	if (l != NULL) {
-		TAILQ_REMOVE(&p->idle, l, spare);
-	} else {
+	if (l == NULL) {
 		l = TAILQ_FIRST(&p->closed);
 		if (l == NULL) {
 			l = pair_add(p, LANE_REQUEST);

@@ -174,6 +174,8 @@ __attribute__((warn_unused_result)) int nic_flow_add(struct nic *nic, const stru
 __attribute__((warn_unused_result)) int nic_connect(struct nic *nic, const struct nic_flow *f,
 						    struct nic *responder, uint32_t *id);
 
+bool nic_is_full(const struct nic *nic); // it has no queue pair left
+
 // An address that needs no ARP. 0, or -ENOSPC.
 __attribute__((warn_unused_result)) int nic_peer_set(struct nic *nic, uint32_t ip,
 						     const uint8_t mac[6]);

@@ -47,6 +47,11 @@ static int take_slot(struct nic *nic, uint32_t qpn)
 	return (int)(qpn & nic->qp_mask);
 }
 
+bool nic_is_full(const struct nic *nic)
+{
+	return nic->n_free_qps == 0 && nic->n_used_qps == nic->cfg.max_qps;
+}
+
 static struct qp_life life_of(const struct qp *qp)
 {
 	return (struct qp_life){qp->qpn, qp->peer_qpn, qp->peer, qp->udp_sport};

@@ -566,6 +566,48 @@ static void a_trace_of_a_few_hosts_counts_these_only(void **state)
 	world_destroy(&w);
 }
 
+// Each sender keeps its idle connections, and all of them are more than the receiver has queue
+// pairs: those that are idle for longest make room, and only at the host that has none.
+static void idle_connections_make_room_at_a_full_host(void **state)
+{
+	enum { SENDERS = 18, FLOWS = 63, LEN = 32 };
+	char path[PATH_MAX], yaml[PATH_MAX + 256], *text = malloc(SENDERS * FLOWS * LEN + LEN * 2);
+	size_t len = (size_t)sprintf(text, "start_ms,from,to,bytes\n0,1,2,1000\n");
+	struct world w;
+
+	(void)state;
+	for (unsigned i = 0; i < SENDERS * FLOWS; i++)
+		len += (size_t)sprintf(text + len, "%u,%u,0,1000\n", i / FLOWS, i / FLOWS + 1);
+	temporary_file(path, "trace", text);
+	free(text);
+	snprintf(yaml, sizeof(yaml),
+		 "topology: {star: {hosts: %u, speed: 10G}}\nflows:\n  - {trace: %s}\n",
+		 SENDERS + 1, path);
+	world_create(&w, root, yaml);
+	world_run(&w, 100000000);
+	assert_true(traffic_all_done(w.t));
+	assert_int_equal(traffic_n_done(w.t), SENDERS * FLOWS + 1);
+	// The first sender gave all of its connections to the receiver, and kept the other one.
+	assert_int_not_equal(traffic_conn(w.t, 0)->id, TRAFFIC_NOT_OPEN);
+	assert_int_equal(traffic_conn(w.t, 1)->id, TRAFFIC_NOT_OPEN);
+	assert_int_equal(n_connected(&w), 1024 + 1);
+	world_destroy(&w);
+}
+
+static void a_closed_connection_of_a_trace_is_opened_again(void **state)
+{
+	struct world w;
+
+	(void)state;
+	make_trace(&w, "start_us,from,to,bytes\n0,0,1,1000\n50,0,1,1000\n100,0,1,1000\n",
+		   "idle: 0");
+	world_run(&w, 200000);
+	assert_int_equal(traffic_n_done(w.t), 3);
+	assert_int_equal(traffic_n_conns(w.t), 1);
+	assert_int_equal(bytes_in_rows(&w), 3000);
+	world_destroy(&w);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -590,6 +632,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_trace_posts_its_flows_at_their_times),
 		cmocka_unit_test(a_class_of_the_scenario_is_that_of_the_whole_trace),
 		cmocka_unit_test(a_trace_of_a_few_hosts_counts_these_only),
+		cmocka_unit_test(idle_connections_make_room_at_a_full_host),
+		cmocka_unit_test(a_closed_connection_of_a_trace_is_opened_again),
 	};
 
 	root = argc > 1 ? argv[1] : ".";
