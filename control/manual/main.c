@@ -119,17 +119,23 @@ static void roff_item(FILE *out, const char *tag, const char *text)
 	roff_text(out, text);
 }
 
+// A line as it is.
+static void put_line(FILE *out, const char *text, size_t len)
+{
+	if (len > 0 && text[0] == '.')
+		fputs("\\&", out); // else a request of roff
+	for (size_t i = 0; i < len; i++)
+		put_char(out, text[i]);
+	fputc('\n', out);
+}
+
 static void roff_lines(FILE *out, const char *text)
 {
 	fputs(".nf\n", out);
 	while (*text != '\0') {
 		size_t len = strcspn(text, "\n");
 
-		if (len > 0 && (text[0] == '.' || text[0] == '\''))
-			fputs("\\&", out);
-		for (size_t i = 0; i < len; i++)
-			put_char(out, text[i]);
-		fputc('\n', out);
+		put_line(out, text, len);
 		text += len + (text[len] != '\0');
 	}
 	fputs(".fi\n", out);
@@ -265,9 +271,7 @@ static void line_out(FILE *out, char *line, bool *in_table, bool *in_code)
 		fputs(*in_code ? ".fi\n" : ".PP\n.nf\n", out);
 		*in_code = !*in_code;
 	} else if (*in_code) {
-		for (; *line != '\0'; line++)
-			put_char(out, *line);
-		fputc('\n', out);
+		put_line(out, line, strlen(line));
 	} else if (line[0] == '|') {
 		if (!*in_table)
 			fputs(".SH KEYS\n", out);
