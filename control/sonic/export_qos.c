@@ -92,19 +92,23 @@ static void put_watchdog_time(struct export *e, enum sonic_field f, const char *
 	put(e, f, name, (int64_t)ns);
 }
 
-static bool has_own_times(const struct watchdog_params *w)
-{
-	uint64_t own = 0;
+typedef uint64_t watchdog_time(const struct watchdog_params *w, unsigned cls);
 
+// SONiC has one time for a port: the port's own if a class has it, else that of the lowest class.
+static uint64_t time_in_use(const struct watchdog_params *w, watchdog_time *of, uint64_t of_port)
+{
 	for_each_bit (cls, w->classes)
-		own |= w->own[cls].detect_ns | w->own[cls].restore_ns;
-	return own != 0;
+		if (of(w, cls) == of_port)
+			return of_port;
+	return of(w, (unsigned)__builtin_ctz(w->classes));
 }
 
 static void export_watchdog(struct export *e, unsigned i)
 {
 	const struct watchdog_params *w = &e->p->ports[i].watchdog;
 	const char *name = e->c->ports[i].name;
+	uint64_t detect_ns, restore_ns;
+	bool differs = false;
 	int64_t action = 0;
 
 	if (w->classes == 0)
@@ -114,9 +118,14 @@ static void export_watchdog(struct export *e, unsigned i)
 		action++;
 	put(e, SONIC_PFCWD_ENABLE, name, w->classes);
 	put(e, SONIC_WD_ACTION, name, action);
-	put_watchdog_time(e, SONIC_WD_DETECT, name, w->detect_ns);
-	put_watchdog_time(e, SONIC_WD_RESTORE, name, w->restore_ns);
-	if (has_own_times(w))
+	detect_ns = time_in_use(w, watchdog_detect_ns, w->detect_ns);
+	restore_ns = time_in_use(w, watchdog_restore_ns, w->restore_ns);
+	put_watchdog_time(e, SONIC_WD_DETECT, name, detect_ns);
+	put_watchdog_time(e, SONIC_WD_RESTORE, name, restore_ns);
+	for_each_bit (cls, w->classes)
+		differs |= watchdog_detect_ns(w, cls) != detect_ns ||
+			   watchdog_restore_ns(w, cls) != restore_ns;
+	if (differs)
 		sonic_say(e->r, SONIC_WARNING, sonic_fields[SONIC_WD_DETECT].table, name, NULL,
 			  "the times of single classes are not exported: SONiC has one for a port");
 	if (w->mode != WATCHDOG_PROGRESS || w->limit_count != 0)

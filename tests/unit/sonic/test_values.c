@@ -161,28 +161,53 @@ static void a_cable_keeps_its_parts_of_a_metre(void **state)
 	}
 }
 
-static void times_of_one_class_are_named(void **state)
+// SONiC has one time for a port: one that some class has, and where not all have it, a warning.
+static void the_times_of_classes_become_those_of_the_port(void **state)
 {
-	static const char policy[] =
-		"ports: [{name: Ethernet0, device: \"xdp:a\", speed: 10G, profile: a}]\n"
-		"profiles: {a: {watchdog: {limit: {count: 0}},\n"
-		"  classes: {3: {lossless: on, watchdog: {detect: 20ms}}}}}\n";
-	struct sonic_config out = {0};
-	struct sonic_report r = {0};
+	static const struct {
+		const char *port, *of_3, *of_4, *said, *detect;
+	} rows[] = {
+		{"50ms", "300ms", "300ms", NULL, "300"},
+		{"200ms", "150ms", "150ms", NULL, "150"},
+		{"200ms", "150ms", "200ms", "times of single classes are not exported", "200"},
+		{"200ms", "20ms", "200ms", "times of single classes are not exported", "200"},
+		{"50ms", "300ms", "400ms", "times of single classes are not exported", "300"},
+		{"200ms", "20ms", "20ms", "shorter than SONiC's least", NULL},
+	};
 
 	(void)state;
-	assert_int_equal(sonic_export("f", policy, strlen(policy), &out, &r), 0);
-	assert_int_equal(r.n, 1);
-	assert_non_null(strstr(r.messages[0].text, "the times of single classes are not exported"));
-	sonic_report_fini(&r);
-	sonic_config_fini(&out);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct sonic_config out = {0};
+		struct sonic_report r = {0};
+		char text[512];
+
+		snprintf(text, sizeof(text),
+			 "ports: [{name: Ethernet0, device: \"xdp:a\", speed: 10G, profile: a}]\n"
+			 "profiles: {a: {watchdog: {detect: %s, limit: {count: 0}}, classes: {\n"
+			 "  3: {lossless: on, watchdog: {detect: %s}},\n"
+			 "  4: {lossless: on, watchdog: {detect: %s}}}}}\n",
+			 rows[i].port, rows[i].of_3, rows[i].of_4);
+		assert_int_equal(sonic_export("f", text, strlen(text), &out, &r),
+				 rows[i].detect == NULL ? -EINVAL : 0);
+		assert_int_equal(r.n, rows[i].said != NULL);
+		if (rows[i].said != NULL)
+			assert_non_null(strstr(r.messages[0].text, rows[i].said));
+		if (rows[i].detect != NULL) {
+			sonic_sort(&out);
+			assert_string_equal(
+				sonic_get(&out, "PFC_WD", "Ethernet0", "detection_time"),
+				rows[i].detect);
+		}
+		sonic_report_fini(&r);
+		sonic_config_fini(&out);
+	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_value_that_sonic_has_no_number_for_is_refused),
-		cmocka_unit_test(times_of_one_class_are_named),
+		cmocka_unit_test(the_times_of_classes_become_those_of_the_port),
 		cmocka_unit_test(a_written_field_is_read_as_the_same),
 		cmocka_unit_test(a_cable_keeps_its_parts_of_a_metre),
 	};
