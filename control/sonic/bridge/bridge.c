@@ -201,27 +201,6 @@ static bool subscribe(struct bridge *b)
 	return true;
 }
 
-// The notifications begin before CONFIG_DB is read, so no change falls between.
-static void connect_redis(struct bridge *b, uint64_t now_ns)
-{
-	if (redis_open(&b->commands, b->args->redis) != 0 ||
-	    redis_open(&b->notes, b->args->redis) != 0) {
-		redis_gone(b, now_ns);
-		return;
-	}
-	b->notified = enable_events(b);
-	if (b->commands.c == NULL || !subscribe(b)) {
-		redis_gone(b, now_ns);
-		return;
-	}
-	trouble_is(&b->redis, "", "Redis answers again: everything is read and written anew");
-	b->retry_s = 0;
-	counters_check_maps(b->counters);
-	b->write_ns = now_ns;
-	changed(b, now_ns);
-	b->changed_ns -= (uint64_t)b->args->settle_ns; // nothing is being written as far as we know
-}
-
 static void handle(struct bridge *b, const redisReply *reply, uint64_t now_ns)
 {
 	const char *word, *colon;
@@ -254,6 +233,30 @@ static void read_notes(struct bridge *b, uint64_t now_ns)
 	}
 	if (b->notes.c == NULL)
 		redis_gone(b, now_ns);
+}
+
+// The notifications begin before CONFIG_DB is read, so no change falls between.
+static void connect_redis(struct bridge *b, uint64_t now_ns)
+{
+	if (redis_open(&b->commands, b->args->redis) != 0 ||
+	    redis_open(&b->notes, b->args->redis) != 0) {
+		redis_gone(b, now_ns);
+		return;
+	}
+	b->notified = enable_events(b);
+	if (b->commands.c == NULL || !subscribe(b)) {
+		redis_gone(b, now_ns);
+		return;
+	}
+	read_notes(b, now_ns); // what came with the answers, a late refusal too
+	if (b->notes.c == NULL)
+		return;
+	trouble_is(&b->redis, "", "Redis answers again: everything is read and written anew");
+	b->retry_s = 0;
+	counters_check_maps(b->counters);
+	b->write_ns = now_ns;
+	changed(b, now_ns);
+	b->changed_ns -= (uint64_t)b->args->settle_ns; // nothing is being written as far as we know
 }
 
 static bool notes_wait(const struct bridge *b)
@@ -491,11 +494,8 @@ static void step(struct bridge *b)
 	now_ns = monotonic_ns();
 	if (ready > 0)
 		read_notes(b, now_ns);
-	if (b->commands.c == NULL && now_ns >= b->connect_ns) {
+	if (b->commands.c == NULL && now_ns >= b->connect_ns)
 		connect_redis(b, now_ns);
-		if (b->notes.c != NULL)
-			read_notes(b, now_ns); // what came with the answers
-	}
 	if (b->commands.c != NULL && now_ns >= config_due(b))
 		read_configdb(b, now_ns);
 	if (b->commands.c != NULL && now_ns >= b->write_ns)

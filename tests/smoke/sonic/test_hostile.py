@@ -141,9 +141,21 @@ def a_subscription_has_a_time():
 
 
 def a_refusal_behind_a_message_is_seen():
-    with beside(a_late_refusal) as (bridge, log):
-        eventually(lambda: "SUBSCRIBE: NOPERM no such channel" in log(), "the refusal is said", 60)
+    """It is said once, and the bridge waits longer from one attempt to the next."""
+    tries = []
+
+    def answer(client, stop, request):
+        if b"CONFIG" in request:
+            tries.append(time.monotonic())
+        a_late_refusal(client, stop, request)
+
+    with beside(answer) as (bridge, log):
+        eventually(lambda: len(tries) >= 4, "it tries again", 60)
         want(bridge.poll() is None, log())
+        want(log().count("SUBSCRIBE: NOPERM no such channel") == 1, log())
+        want("answers again" not in log(), log())
+        # 1, 2 and 4 seconds and what a busy machine adds; without a longer wait, 1 each time.
+        want(tries[3] - tries[0] > 5, f"the attempts: {[t - tries[0] for t in tries]}")
 
 
 def a_signal_ends_it_in_the_middle_of_an_answer():
