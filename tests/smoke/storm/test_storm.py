@@ -326,7 +326,7 @@ def a_wrong_watchdog_is_refused_and_the_storm_goes_on(b):
     b.pause(3)
     flow = b.peers.flow(1, 3, per_s=500)
     b.await_status("stormed")
-    for wrong, says in (("{detect: 40ms}", "watchdog.detect"), ("{detect: 400a}", "400a"),
+    for wrong, says in (("{detect: 0ms}", "watchdog.detect"), ("{detect: 400a}", "400a"),
                         ("{action: invalid}", "invalid")):
         text = b.reload(f"watchdog: {wrong}", status=2)
         want(says in text and "next.yaml:13:" in text, f"{wrong}: {text}")
