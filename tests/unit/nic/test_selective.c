@@ -350,6 +350,43 @@ static void hostile_packets_do_no_harm(void **state)
 	}
 }
 
+// Answers that no responder gives: what goes next was sent before and has not arrived, or is the
+// first new packet.
+static void hostile_answers_do_no_harm(void **state)
+{
+	uint64_t now_ns = 0, offset;
+	struct roce_pkt k;
+	struct req_msg m;
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 1);
+	start(REQ_WRITE, 0xfffff0);
+	for (unsigned i = 0; i < 200000; i++) {
+		req_post(&from, rng_next(&rng) % (300 * MTU), 0, now_ns);
+		for (unsigned n = rng_next(&rng) % 8; n > 0 && req_can_send(&from); n--) {
+			req_peek(&from, &k, &offset);
+			assert_in_range(psn_diff(k.psn, psn_add(from.p.first_psn, from.una)), 0,
+					from.nxt - from.una);
+			assert_in_range(k.payload_len, 0, MTU);
+			req_sent(&from, &k, now_ns);
+		}
+		k = (struct roce_pkt){.opcode = RC_ACK, .syndrome = AETH_NAK | NAK_PSN_SEQUENCE};
+		k.psn = psn_add(from.p.first_psn,
+				from.una + rng_next(&rng) % (REQ_AGAIN_PKTS + 64) - 32);
+		if (rng_next(&rng) % 64 == 0)
+			k.syndrome = AETH_ACK;
+		req_on_ack(&from, &k, now_ns);
+		now_ns += rng_next(&rng) % 2048 == 0 ? RTO : 1;
+		req_on_timer(&from, now_ns);
+		while (req_complete(&from, &m))
+			;
+		assert_true(from.n_again <= again.n && again.n <= REQ_AGAIN_PKTS);
+		assert_true(from.nxt - from.una <= REQ_AGAIN_PKTS);
+	}
+	assert_true(from_stats.timeouts > 10 && from_stats.retransmissions > 10000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -361,6 +398,7 @@ int main(void)
 		cmocka_unit_test(timer_sends_all_that_is_not_acknowledged),
 		cmocka_unit_test(every_byte_is_taken_once_and_in_order),
 		cmocka_unit_test(hostile_packets_do_no_harm),
+		cmocka_unit_test(hostile_answers_do_no_harm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
