@@ -110,6 +110,19 @@ static void lead_to_own_group(struct import *im, struct sonic_port *p, unsigned 
 	p->qos.pg_of[cls] = (uint8_t)cls;
 }
 
+// What PFC of the priority pauses, where the port says it: the group of that number.
+static void check_paused_group(struct import *im, const struct sonic_port *p, unsigned cls)
+{
+	const char *map = named(im, SONIC_MAP_PFC_PG, p->name);
+	char field[8];
+	int64_t pg;
+
+	snprintf(field, sizeof(field), "%u", cls);
+	if (map != NULL && peek_at(im, SONIC_PFC_PG, map, field, &pg) && pg != cls)
+		refuse(im, SONIC_PFC_PG, map, field,
+		       "PFC priority %u is for priority group %u", cls, cls);
+}
+
 static void check_lossless_class(struct import *im, struct sonic_port *p, unsigned cls)
 {
 	const struct sonic_qos *q = &p->qos;
@@ -119,6 +132,7 @@ static void check_lossless_class(struct import *im, struct sonic_port *p, unsign
 
 	snprintf(field, sizeof(field), "%u", cls);
 	lead_to_own_group(im, p, cls);
+	check_paused_group(im, p, cls);
 	for (unsigned other = 0; other < N_CLASSES; other++) {
 		bool lossy = !(q->lossless >> other & 1);
 

@@ -531,10 +531,10 @@ static void finish(struct schedule_program *p)
 		return;
 	for (unsigned i = 0; i < N_ECN_MODES; i++)
 		assert_true(tuned.modes[i] >= 5);
-	// Rows that cost throughput and searches that do not last are rare.
+	// Rows that cost throughput, searches that do not last, and raises that pause are rare.
 	for (unsigned i = ECN_WHY_BEGIN + 1; i < N_ECN_WHYS; i++)
 		assert_true(tuned.whys[i] > 0 || i == ECN_WHY_COSTS || i == ECN_WHY_FULLEST ||
-			    i == ECN_WHY_LOST);
+			    i == ECN_WHY_LOST || i == ECN_WHY_PAUSES);
 	for (unsigned i = 0; i < 3; i++)
 		assert_true(tuned.acted[i] > 1000);
 	assert_true(tuned.rows[0] > 20 && tuned.rows[1] > 20);
