@@ -292,7 +292,9 @@ static bool forward_unknown(struct worker *w, struct port *p, struct burst *b, s
 		if (!unknown_probes(w, p, f, key, pkt->group_dst))
 			return false;
 	}
-	if (flood_is_limited(w, p, f, pkt))
+	// A lossless frame to a group of the policy is no storm.
+	if ((group == NULL || !(p->pol->classify.lossless >> f->cls & 1)) &&
+	    flood_is_limited(w, p, f, pkt))
 		return refuse(w, p, f, DROP_STORM_CONTROL);
 	if (b != NULL)
 		ingress_admit(w, p, b); // frames that came before go before

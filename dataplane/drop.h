@@ -32,7 +32,8 @@
 	X(NO_EGRESS, "no-egress", false, "no other port may carry the frame")                      \
 	X(LOSSLESS_UNKNOWN, "lossless-unknown", false,                                             \
 	  "to an unknown address or to a group, in a lossless class that is not flooded: enter "   \
-	  "the address into fdb, let the station send first, or set flood: on")                    \
+	  "the address into fdb (a group into multicast), let the station send first, or set "     \
+	  "flood: on")                                                                             \
 	X(HAIRPIN, "hairpin", false,                                                               \
 	  "the destination is behind the port by which the frame arrived")                         \
 	X(NOT_FOR_ROUTER, "not-for-router", false,                                                 \

@@ -62,8 +62,8 @@
 	  "the switch dropped an address from its table: no frame came from it")                   \
 	X(LOSSLESS_UNKNOWN, "lossless-unknown",                                                    \
 	  "a frame went to an unknown address or to a group, in a lossless class that is not "     \
-	  "flooded: enter the address into fdb, let the station send first, or set flood: on "     \
-	  "(at most one a second and port)")                                                       \
+	  "flooded: enter the address into fdb (a group into multicast), let the station send "    \
+	  "first, or set flood: on (at most one a second and port)")                               \
 	X(LOSSLESS_UNREACHABLE, "lossless-unreachable",                                            \
 	  "lossless frames have gone to one unknown address for a second, and the station does "   \
 	  "not answer probes: enter the address into fdb, let the station send, or set flood: on") \

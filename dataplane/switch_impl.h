@@ -351,8 +351,8 @@ struct storms {
 	uint8_t taken_down[POLICY_MAX_PORTS]; // bitmap of classes for whose sake the port is down
 	struct storm_port *port[POLICY_MAX_PORTS]; // NULL: no storm yet
 	struct storm_rates *rates[POLICY_MAX_PORTS]; // NULL: no early warning yet
-	struct pause_answers *answers[POLICY_MAX_PORTS]; // NULL: no pause of the peer was seen
-	ctr_t ignored[POLICY_MAX_PORTS]; // frames that peers sent in spite of it
+	struct pause_answers *answers[POLICY_MAX_PORTS]; // NULL: never paused the peer
+	ctr_t ignored[POLICY_MAX_PORTS]; // frames that peers sent while paused
 	uint64_t rates_ns; // when both were last looked at
 	struct event own[OWN_EVENTS]; // for the next step to give out
 	uint32_t n_own;

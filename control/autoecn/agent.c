@@ -316,7 +316,7 @@ static void see_flow(void *arg, uint32_t place, const struct flow_row *row)
 		return;
 	t->at.flows++;
 	t->at.flow_bytes += bytes;
-	t->at.flow_squares += (double)bytes * (double)bytes;
+	t->at.flow_squares += (unsigned __int128)bytes * bytes;
 	if (row->size == SIZE_ELEPHANT)
 		t->at.elephant_bytes += bytes;
 }

@@ -18,8 +18,9 @@ static void flows(const struct ecn_snapshot *from, const struct ecn_snapshot *to
 		out->flows = (double)(to->flows - from->flows) * (double)to->table / places;
 	if (bytes <= 0)
 		return;
-	out->fairness = share(bytes * bytes, (double)(to->flows - from->flows) *
-						     (to->flow_squares - from->flow_squares));
+	out->fairness = share(bytes * bytes,
+			      (double)(to->flows - from->flows) *
+				      (double)(to->flow_squares - from->flow_squares));
 	out->elephants = share((double)(to->elephant_bytes - from->elephant_bytes), bytes);
 }
 

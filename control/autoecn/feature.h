@@ -40,7 +40,8 @@ struct ecn_snapshot {
 	// Of the flow table. Places that were looked at, flows there that had sent since the look
 	// before, and what they had sent; 0: no table.
 	uint64_t places, flows, flow_bytes, elephant_bytes;
-	double flow_squares; // sum of the squares of what each flow had sent
+	// Sum of the squares of what each flow had sent. Exact, as windows are differences of it.
+	unsigned __int128 flow_squares;
 	uint64_t table; // places of the whole table
 };
 

@@ -418,7 +418,7 @@ static struct ecn_verdict stand(struct ecn_rule *r, const struct ecn_features *f
 
 	if (!proved(r, f))
 		return disproved(r, f, now_ns);
-	if (r->mix == ECN_ALIKE && f->pauses != 0 && r->mean.pauses == 0) {
+	if (!r->advise && r->mix == ECN_ALIKE && f->pauses != 0 && r->mean.pauses == 0) {
 		hold_longer(r);
 		enter(r, ECN_SETTLED, now_ns);
 		return use(r, ecn_start(&r->rails), ECN_WHY_PAUSES);
@@ -533,10 +533,10 @@ static struct ecn_thresholds moved_by(const struct ecn_rails *rails, struct ecn_
 // The tries of a search are of the rails of before.
 static struct ecn_verdict search_anew(struct ecn_rule *r, uint64_t now_ns)
 {
-	if (r->mode == ECN_SEARCH)
-		enter(r, ECN_START, now_ns);
-	else
+	if (r->mode == ECN_FROZEN)
 		r->before_freeze = ECN_START;
+	else
+		enter(r, ECN_START, now_ns);
 	return use(r, ecn_start(&r->rails), ECN_WHY_RAILS);
 }
 
@@ -551,7 +551,9 @@ struct ecn_verdict ecn_rule_rails(struct ecn_rule *r, const struct ecn_rails *ra
 	r->rails = *rails;
 	if (same)
 		return nothing(r);
-	if (r->mode == ECN_SEARCH || (r->mode == ECN_FROZEN && r->before_freeze == ECN_SEARCH))
+	// What was raised was raised for the old ceiling.
+	if (r->mode == ECN_SEARCH || (r->mode == ECN_FROZEN && r->before_freeze == ECN_SEARCH) ||
+	    r->mix == ECN_ALIKE)
 		return search_anew(r, now_ns);
 	r->row = NULL;
 	v = use(r, r->mode == ECN_START ? ecn_start(rails) : moved_by(rails, r->now),

@@ -19,7 +19,7 @@
 // delay by a factor above 2^SPREAD_OCTAVES, and again in the next START_WINDOWS, comparisons are
 // chance, and the flows decide. A queue with FEW_MARKS keeps the start: no thresholds change much.
 //
-// The flows decide by the running mean of their fairness: what each sent in a window.
+// The flows decide by the running mean of their fairness: what each sent in a round of the table.
 //
 //   fairness          the flows are                    kmin
 //   ALIKE or more     alike: marks only slow them      the ceiling / ALIKE_PART
@@ -99,7 +99,7 @@ struct ecn_rails {
 enum ecn_freeze { ECN_GO, ECN_FREEZE_STORM, ECN_FREEZE_POLICY };
 
 // How the flows of a queue share its bytes: the same each, or mice beside elephants. ECN_NO_MIX:
-// they did not decide.
+// the flows were not used for the thresholds. ECN_UNDECIDED: they were, and are neither.
 enum ecn_mix { ECN_NO_MIX, ECN_UNDECIDED, ECN_ALIKE, ECN_MIXED };
 
 // A window of a search.

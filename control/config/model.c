@@ -265,8 +265,8 @@ static const struct cfg_row class_rows[] = {
 	 .help = "the same for mice, the first frames of a flow"},
 	{FIELD(CFG_MAP, cfg_class, watchdog), .sub = &class_watchdog_schema,
 	 .dflt_text = "the watchdog's",
-	 .help = "times of the watchdog in this class, in place of those of the profile and of the "
-		 "port; whether there is a watchdog, and what it does, they say"},
+	 .help = "times of the watchdog in this class. They replace those of the profile and of "
+		 "the port, which say whether there is a watchdog and what it does"},
 };
 static SCHEMA(class_schema, class_rows, cfg_class);
 

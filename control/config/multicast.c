@@ -45,6 +45,21 @@ static void check_ports(const struct config *c, const struct cfg_multicast *g, s
 	}
 }
 
+static void warn_of_tunnels(const struct config *c, const struct cfg_multicast *g,
+			    struct diag_sink *s)
+{
+	const struct cfg_vxlan *v = &c->root.vxlan;
+
+	for (unsigned i = 0; i < v->vnis.n; i++) {
+		const struct cfg_vni *vni = (const struct cfg_vni *)v->vnis.items + i;
+
+		if (g->vlan.given && vni->vlan.given && vni->vlan.n == g->vlan.n)
+			WARN(s, &g->vlan,
+			     "VLAN %u has tunnels, and frames to this address go into none",
+			     (unsigned)g->vlan.n);
+	}
+}
+
 static uint64_t key_of(const struct cfg_multicast *g)
 {
 	uint8_t mac[6] = {0};
@@ -71,6 +86,7 @@ void multicast_makes_sense(const struct subject *x)
 		if (g->ports.map.given && g->ports.n == 0)
 			REFUSE(x->s, &g->ports.map, "is empty" CURE "name the ports");
 		check_ports(x->c, g, x->s);
+		warn_of_tunnels(x->c, g, x->s);
 		for (unsigned k = 0; is_sound && k < i; k++)
 			if (all[k].mac.text != NULL && key_of(&all[k]) == key_of(g)) {
 				REFUSE(x->s, &g->mac, "%s is given twice", g->mac.text);

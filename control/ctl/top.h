@@ -163,8 +163,8 @@ struct top_row {
 	unsigned index; // in the policy file
 };
 
-// Frames of the class go to addresses that the switch does not know, and die of it, as do most
-// frames of its priority group.
+// Whether frames of the class were dropped as lossless-unknown, and half of the frames of its
+// priority group or more.
 bool top_unknown_class(const struct top_row *r, unsigned cls);
 
 struct top_rows {

@@ -152,8 +152,8 @@ static int prepare(const struct daemon *d, const char *path, struct policy *poli
 
 	if (policy->copy_frames > switch_copy_frames(d->sw)) {
 		add_error(diags, path,
-			  "classes: flood: on in a lossless class needs memory for more copies "
-			  "than there was at the start: restart weir");
+			  "classes: flood: on in a lossless class, and multicast beside one, need "
+			  "memory for more copies than there was at the start: restart weir");
 		return -EINVAL;
 	}
 	err = switch_prepare(d->sw, policy);

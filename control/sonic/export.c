@@ -270,7 +270,8 @@ static void warn_of_lost(struct export *e)
 {
 	const struct cfg_root *root = &e->c->root;
 	const struct cfg_profile *p = root->profiles.items;
-	const struct cfg_list *lists[] = {&root->fdb, &root->routes, &root->neighbours};
+	const struct cfg_list *lists[] = {&root->fdb, &root->multicast, &root->routes,
+					  &root->neighbours};
 
 	for (unsigned i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 		lost_map(e, &lists[i]->map);

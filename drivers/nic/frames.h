@@ -177,7 +177,7 @@ static inline const uint8_t *payload_at(const struct payload_table *t, uint64_t 
 	return t->bytes + offset % PAYLOAD_PERIOD;
 }
 
-// In place of n bytes that are to be compared later.
+// Checksum of n bytes: kept in place of bytes that are to be compared later.
 uint32_t payload_sum(const uint8_t *data, uint32_t n);
 
 static inline bool payload_ok(const struct payload_table *t, uint64_t offset, const uint8_t *data,

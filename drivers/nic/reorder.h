@@ -58,7 +58,7 @@ void reorder_came(struct reorder *o, uint32_t psn);
 // Takes the packet at epsn out; false: it is not here.
 bool reorder_take(struct reorder *o, uint32_t epsn, struct roce_pkt *pkt);
 
-// Whether a NAK may leave; then the first PSN that it is for; and it has left.
-bool reorder_asks(const struct reorder *o);
-uint32_t reorder_due(const struct reorder *o, uint32_t epsn);
+bool reorder_asks(const struct reorder *o); // a NAK may leave now
+uint32_t reorder_due(const struct reorder *o, uint32_t epsn); // the first PSN that it is due for
+// The NAK for this PSN has left.
 void reorder_asked(struct reorder *o, uint32_t psn);

@@ -331,6 +331,24 @@ static bool endless_group(struct bench_host *h, struct bench_frame *out)
 	return true;
 }
 
+static void storm_control_takes_no_lossless_frame_of_a_group(void **state)
+{
+	struct bench *b = bench_open(
+		lab_yaml(GROUP_PORTS, "10G", ", storm_control: {multicast: 1}", "", with_group), 0);
+	enum { FRAMES = 400 };
+
+	(void)state;
+	for (unsigned i = 0; i < FRAMES; i++) {
+		send_to_group(b, 0, GROUP_A, 24, 0);
+		assert_string_equal(receivers(b), "245");
+	}
+	assert_int_equal(bench_drops(b, DROP_STORM_CONTROL), 0);
+	for (unsigned i = 0; i < FRAMES; i++)
+		send_to_group(b, 0, GROUP_A, 0, 0);
+	assert_true(bench_drops(b, DROP_STORM_CONTROL) > 0);
+	bench_close(b);
+}
+
 // Its members pause again and again. The memory of copies was planned for the group.
 static void a_lossless_group_loses_nothing_under_pauses(void **state)
 {
@@ -605,6 +623,7 @@ int main(void)
 		cmocka_unit_test(of_two_ports_that_heard_an_address_the_latest_counts),
 		cmocka_unit_test(a_group_of_the_policy_gets_its_frames_at_its_ports_only),
 		cmocka_unit_test(a_group_is_of_its_vlan),
+		cmocka_unit_test(storm_control_takes_no_lossless_frame_of_a_group),
 		cmocka_unit_test(a_lossless_group_loses_nothing_under_pauses),
 		cmocka_unit_test(a_group_is_shown_with_its_ports),
 		cmocka_unit_test(the_charge_lasts_until_the_last_copy_is_gone),

@@ -194,6 +194,43 @@ static void a_raise_that_causes_pauses_brings_the_start_back(void **state)
 	}
 }
 
+// The thresholds of the start are in force then.
+static void a_raise_that_is_advice_is_not_to_blame_for_pauses(void **state)
+{
+	struct ecn_features f;
+	struct world w;
+
+	(void)state;
+	begin(&w, NULL);
+	w.rule.advise = true;
+	assert_int_equal(run_open(&w, 0.7, 3).why, ECN_WHY_ALIKE);
+	f = open_arrivals(&w, 0.7);
+	f.pauses = 1;
+	assert_int_equal(step(&w, &f, ECN_GO).why, ECN_WHY_NONE);
+	assert_int_equal(w.rule.now.kmin_bytes, CEILING / 2);
+}
+
+static void a_raise_ends_with_its_ceiling(void **state)
+{
+	const struct ecn_rails lower = {FLOOR, 100000, rails.speed_bps};
+	const struct ecn_thresholds start = ecn_start(&lower);
+	struct world w;
+
+	(void)state;
+	for (unsigned frozen = 0; frozen < 2; frozen++) {
+		begin(&w, NULL);
+		run_open(&w, 0.7, 3);
+		if (frozen) {
+			const struct ecn_features f = open_arrivals(&w, 0.7);
+
+			step(&w, &f, ECN_FREEZE_STORM);
+		}
+		assert_int_equal(ecn_rule_rails(&w.rule, &lower, w.now_ns).why, ECN_WHY_RAILS);
+		assert_int_equal(w.rule.mode, frozen ? ECN_FROZEN : ECN_START);
+		expect_same(&w.rule.now, &start);
+	}
+}
+
 static void mice_that_join_flows_that_are_alike_end_the_raise(void **state)
 {
 	struct world w;
@@ -869,6 +906,8 @@ int main(void)
 			a_search_finds_the_lowest_kmin_that_keeps_the_throughput_in_ten_windows),
 		cmocka_unit_test(flows_that_are_alike_raise_kmin_unless_a_search_can_measure),
 		cmocka_unit_test(a_raise_that_causes_pauses_brings_the_start_back),
+		cmocka_unit_test(a_raise_that_is_advice_is_not_to_blame_for_pauses),
+		cmocka_unit_test(a_raise_ends_with_its_ceiling),
 		cmocka_unit_test(mice_that_join_flows_that_are_alike_end_the_raise),
 		cmocka_unit_test(a_search_in_which_the_traffic_gets_less_brings_the_start_back),
 		cmocka_unit_test(a_link_that_marks_leave_idle_raises_kmin),

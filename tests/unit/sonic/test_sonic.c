@@ -646,7 +646,8 @@ static void what_sonic_cannot_say_is_named(void **state)
 		"ports: [{name: Ethernet0, device: \"xdp:a\", speed: 10G, profile: a}]\n"
 		"profiles:\n"
 		"  a: {classes: {1: {schedule: {dwrr: 500}, wred: {ecn: on, kmin: 10%, kmax: 20%, "
-		"pmax: 1%, weight: 3}}}}\n";
+		"pmax: 1%, weight: 3}}}}\n"
+		"multicast: [{mac: \"01:00:5e:00:00:01\", ports: [Ethernet0]}]\n";
 	struct sonic_config out = {0};
 	struct sonic_report r = {0};
 
@@ -656,6 +657,7 @@ static void what_sonic_cannot_say_is_named(void **state)
 	assert_has(report_text(&r), "a weight is 1 to 100");
 	assert_has(report_text(&r), "profiles.a.classes.1.wred.kmin: f:3: a share has no row");
 	assert_has(report_text(&r), "profiles.a.classes.1.wred.weight: no table of CONFIG_DB");
+	assert_has(report_text(&r), "multicast: no table of CONFIG_DB");
 	sonic_report_fini(&r);
 	sonic_config_fini(&out);
 }
