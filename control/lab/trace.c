@@ -107,13 +107,24 @@ static bool is_word(struct word w, const char *text)
 	return w.len == strlen(text) && memcmp(w.at, text, w.len) == 0;
 }
 
+// The word alone: what searches for the end of a string would else go through the rest of the file
+// for each word. A longer one than there is room for is cut; it is no number and no name.
+static void copy_word(struct word w, char out[TEXT])
+{
+	snprintf(out, TEXT, "%.*s", (int)w.len, w.at);
+}
+
 // A whole number of at most max.
 static bool read_count(struct trace_reader *r, struct word w, uint64_t max, const char *what,
 		       uint64_t *out)
 {
-	size_t digits = strspn(w.at, "0123456789");
-	unsigned long long n = digits == 0 ? 0 : strtoull(w.at, NULL, 10);
+	unsigned long long n;
+	char text[TEXT];
+	size_t digits;
 
+	copy_word(w, text);
+	digits = strspn(text, "0123456789");
+	n = digits == 0 ? 0 : strtoull(text, NULL, 10);
 	if (digits == 0 || digits != w.len || n > max)
 		return complain(r, w.at, "expected %s, a whole number up to %" PRIu64, what, max);
 	*out = n;
@@ -122,11 +133,14 @@ static bool read_count(struct trace_reader *r, struct word w, uint64_t max, cons
 
 static bool read_time(struct trace_reader *r, struct word w, double ns_per_unit, uint64_t *out)
 {
-	size_t len = strspn(w.at, "0123456789.eE+-");
-	char *end = NULL;
-	double ns = len == 0 ? -1 : strtod(w.at, &end) * ns_per_unit;
+	char text[TEXT], *end = NULL;
+	double ns;
+	size_t len;
 
-	if (len == 0 || len != w.len || end != w.at + w.len || !(ns >= 0 && ns <= longest_ns))
+	copy_word(w, text);
+	len = strspn(text, "0123456789.eE+-");
+	ns = len == 0 ? -1 : strtod(text, &end) * ns_per_unit;
+	if (len == 0 || len != w.len || end != text + w.len || !(ns >= 0 && ns <= longest_ns))
 		return complain(r, w.at, "expected the time at which the flow starts, a number");
 	*out = (uint64_t)llround(ns);
 	return true;
@@ -138,7 +152,7 @@ static bool read_time_text(struct trace_reader *r, struct word w, uint64_t *out)
 	const char *why;
 	int64_t ns;
 
-	snprintf(text, sizeof(text), "%.*s", (int)w.len, w.at);
+	copy_word(w, text);
 	if (w.len >= sizeof(text) || !unit_parse(UNIT_TIME, text, &ns, &why) || ns < 0)
 		return complain(r, w.at, "expected a time such as 20us");
 	*out = (uint64_t)ns;
@@ -162,12 +176,14 @@ static void sort_names(struct trace_reader *r)
 
 static bool read_host(struct trace_reader *r, struct word w, uint32_t *out)
 {
-	bool is_number = w.len != 0 && strspn(w.at, "0123456789") == w.len;
-	unsigned long long n = is_number ? strtoull(w.at, NULL, 10) : 0;
 	const struct named_host *found = NULL;
+	unsigned long long n;
 	char text[TEXT];
+	bool is_number;
 
-	snprintf(text, sizeof(text), "%.*s", (int)w.len, w.at);
+	copy_word(w, text);
+	is_number = w.len != 0 && strspn(text, "0123456789") == w.len;
+	n = is_number ? strtoull(text, NULL, 10) : 0;
 	if (is_number && n < r->hosts->n) {
 		*out = (uint32_t)n;
 		return true;
@@ -387,7 +403,9 @@ static bool read_first(struct trace_reader *r)
 {
 	struct word w = next_word(r);
 	const char *from = w.at;
+	char text[TEXT];
 
+	copy_word(w, text);
 	if (memchr(r->line, ',', (size_t)(r->eol - r->line)) != NULL) {
 		r->p = r->line;
 		r->format = TRACE_CSV;
@@ -398,7 +416,7 @@ static bool read_first(struct trace_reader *r)
 		r->format = TRACE_HTSIM;
 		return read_htsim(r);
 	}
-	if (strspn(w.at, "0123456789") == w.len && next_word(r).len == 0) {
+	if (strspn(text, "0123456789") == w.len && next_word(r).len == 0) {
 		r->format = TRACE_HPCC;
 		r->is_headed = true;
 		return read_count(r, w, UINT32_MAX, "the number of flows", &r->n_said);
