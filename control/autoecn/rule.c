@@ -533,6 +533,7 @@ static struct ecn_thresholds moved_by(const struct ecn_rails *rails, struct ecn_
 // The tries of a search are of the rails of before.
 static struct ecn_verdict search_anew(struct ecn_rule *r, uint64_t now_ns)
 {
+	r->mix = ECN_NO_MIX;
 	if (r->mode == ECN_FROZEN)
 		r->before_freeze = ECN_START;
 	else

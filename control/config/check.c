@@ -642,7 +642,7 @@ static void pcp_is_in_a_tag(const struct subject *x)
 					     : "set trust: dscp, or give vlan.tagged");
 }
 
-// Frames of groups are lost in such a class, and nobody asks for addresses in another way.
+// Whether requests for addresses are dropped in the class: they go to a group.
 static bool loses_requests(const struct cfg_profile *p, unsigned cls)
 {
 	return p->classes[cls].lossless.n && !cfg_floods(&p->classes[cls]);

@@ -29,7 +29,8 @@ static bool check_address(const struct cfg_multicast *g, struct diag_sink *s)
 	return true;
 }
 
-static void check_ports(const struct config *c, const struct cfg_multicast *g, struct diag_sink *s)
+static void check_ports_of_group(const struct config *c, const struct cfg_multicast *g,
+				 struct diag_sink *s)
 {
 	for (unsigned i = 0; i < g->ports.n; i++) {
 		const struct cfg_val *v = &g->ports.items[i];
@@ -60,7 +61,7 @@ static void warn_of_tunnels(const struct config *c, const struct cfg_multicast *
 	}
 }
 
-static uint64_t key_of(const struct cfg_multicast *g)
+static uint64_t fdb_key_of_group(const struct cfg_multicast *g)
 {
 	uint8_t mac[6] = {0};
 
@@ -85,10 +86,11 @@ void multicast_makes_sense(const struct subject *x)
 			       "this policy has no VLANs" CURE "remove it or give vlans");
 		if (g->ports.map.given && g->ports.n == 0)
 			REFUSE(x->s, &g->ports.map, "is empty" CURE "name the ports");
-		check_ports(x->c, g, x->s);
+		check_ports_of_group(x->c, g, x->s);
 		warn_of_tunnels(x->c, g, x->s);
 		for (unsigned k = 0; is_sound && k < i; k++)
-			if (all[k].mac.text != NULL && key_of(&all[k]) == key_of(g)) {
+			if (all[k].mac.text != NULL &&
+			    fdb_key_of_group(&all[k]) == fdb_key_of_group(g)) {
 				REFUSE(x->s, &g->mac, "%s is given twice", g->mac.text);
 				break;
 			}
@@ -113,7 +115,7 @@ void compile_multicast(struct compiler *k)
 	for (unsigned i = 0; i < list->n; i++) {
 		struct policy_multicast *g = &k->p->multicast[i];
 
-		g->key = key_of(&all[i]);
+		g->key = fdb_key_of_group(&all[i]);
 		for (unsigned n = 0; n < all[i].ports.n; n++) {
 			int port = cfg_find_port(k->c, all[i].ports.items[n].text);
 

@@ -15,7 +15,7 @@ struct row {
 	bool printed;
 };
 
-// The port with whose name the row begins.
+// The index of the port that the row begins with. There is one: PLAN_ROW stands before the name.
 static unsigned port_at(const struct policy *p, const char *row)
 {
 	size_t len = strcspn(row, " \n");
@@ -93,7 +93,7 @@ static void print_others(const struct policy *p, struct row *rows, unsigned n, F
 	fputs(strcmp(lead, ", ") == 0 ? "\n" : "", out);
 }
 
-static void print_rows(const struct policy *p, struct row *rows, unsigned n, FILE *out)
+static void print_rows_of_ports(const struct policy *p, struct row *rows, unsigned n, FILE *out)
 {
 	for (unsigned i = 0; i < n; i++) {
 		if (rows[i].printed)
@@ -116,7 +116,7 @@ static bool write_rows(const struct policy *p, const char *text, const char *por
 		unsigned at;
 
 		if (*text != PLAN_ROW[0]) {
-			print_rows(p, rows, n, out);
+			print_rows_of_ports(p, rows, n, out);
 			n = 0;
 			fwrite(text, 1, len, out);
 			text += len;
@@ -133,7 +133,7 @@ static bool write_rows(const struct policy *p, const char *text, const char *por
 			rows[n++] = (struct row){text, text + name, len, at, false};
 		text += len;
 	}
-	print_rows(p, rows, n, out);
+	print_rows_of_ports(p, rows, n, out);
 	free(rows);
 	return true;
 }

@@ -9,11 +9,9 @@
 #include "control/config/units.h"
 #include "dataplane/bits.h"
 
-enum { MAX_QUANTA = 65535 };
-
 static uint64_t longest_pause_ns(const struct policy_port *p)
 {
-	return pfc_quanta_ns(p->speed_bps, MAX_QUANTA);
+	return pfc_quanta_ns(p->speed_bps, PFC_MAX_QUANTA);
 }
 
 // The watched classes with the times of this one.

@@ -137,8 +137,8 @@ void trim_check(const struct config *c, struct diag_sink *s)
 
 enum { SHARE_BURST_FRAMES = 512 };
 
-// What frames of one burst may take ahead of the share: the time of so many, and a millisecond at
-// least.
+// The shaper of the share. A burst may be 512 trimmed frames, or a millisecond of the share if that
+// is more.
 static struct shaper_params share_of(const struct cfg_trim *t, uint64_t speed_bps)
 {
 	uint64_t rate_bps = speed_bps * (uint64_t)t->share.n / (uint64_t)PERCENT(100);

@@ -6,8 +6,6 @@
 #include "dataplane/bits.h"
 #include "dataplane/units.h"
 
-enum { MAX_QUANTA = 65535 };
-
 static bool has_keys(const struct cfg_watchdog *w)
 {
 	return w->on.given || w->map.given;
@@ -148,7 +146,7 @@ static void times_of_a_class_have_an_effect(const struct subject *x)
 }
 
 // Tables and counters show whole milliseconds, and SONiC has no others.
-static void is_whole(const struct subject *x, const struct cfg_val *v)
+static void refuse_part_of_ms(const struct subject *x, const struct cfg_val *v)
 {
 	if (v->n % MS_NS != 0)
 		REFUSE(x->s, v, "is no whole number of milliseconds" CURE "write %s",
@@ -160,8 +158,8 @@ static void times_are_whole(const struct subject *x)
 	const struct cfg_watchdog *w = x->item != NULL ? &x->item->watchdog
 						       : &x->profile->watchdog;
 
-	is_whole(x, x->cls != NULL ? &x->cls->watchdog.detect : &w->detect);
-	is_whole(x, x->cls != NULL ? &x->cls->watchdog.restore : &w->restore);
+	refuse_part_of_ms(x, x->cls != NULL ? &x->cls->watchdog.detect : &w->detect);
+	refuse_part_of_ms(x, x->cls != NULL ? &x->cls->watchdog.restore : &w->restore);
 }
 
 void watchdogs_check(const struct config *c, struct diag_sink *s)
@@ -184,7 +182,7 @@ static void warn_of_the_pause(struct compiler *k, const struct cfg_val *detect,
 			      const struct cfg_val *restore, const struct cfg_map *map,
 			      uint64_t speed_bps)
 {
-	int64_t pause_ns = (int64_t)pfc_quanta_ns(speed_bps, MAX_QUANTA);
+	int64_t pause_ns = (int64_t)pfc_quanta_ns(speed_bps, PFC_MAX_QUANTA);
 	const struct {
 		const char *key, *what;
 		const struct cfg_val *v;
@@ -198,7 +196,7 @@ static void warn_of_the_pause(struct compiler *k, const struct cfg_val *detect,
 			check_report(k->s, DIAG_WARNING, rows[r].v, map, rows[r].key,
 				     "%s is shorter than a PAUSE of %d quanta at %s, which lasts "
 				     "about %s: %s",
-				     UNIT_TEXT(UNIT_TIME, rows[r].v->n), MAX_QUANTA,
+				     UNIT_TEXT(UNIT_TIME, rows[r].v->n), PFC_MAX_QUANTA,
 				     UNIT_TEXT(UNIT_RATE, (int64_t)speed_bps),
 				     UNIT_TEXT(UNIT_TIME, (pause_ns + MS_NS / 2) / MS_NS * MS_NS),
 				     rows[r].what);

@@ -19,7 +19,7 @@ struct show_wish {
 	bool elephants; // flows: only those
 	const char *port; // NULL: all
 	unsigned count; // microbursts: rows; 0: the usual number
-	unsigned only; // 1 + the list whose table alone is wanted; 0: the tables of all lists
+	unsigned only; // one list: 1 + its number; 0: all lists of the kind
 	unsigned width; // characters in a line of the terminal; 0: tables have all columns
 };
 

@@ -102,7 +102,7 @@ static struct word next_field(struct trace_reader *r)
 	return w;
 }
 
-static bool is_word(struct word w, const char *text)
+static bool word_equals(struct word w, const char *text)
 {
 	return w.len == strlen(text) && memcmp(w.at, text, w.len) == 0;
 }
@@ -266,13 +266,13 @@ static bool read_htsim_key(struct trace_reader *r, struct word key, struct trace
 	struct word w = next_word(r);
 	uint64_t n;
 
-	if (is_word(key, "start")) {
+	if (word_equals(key, "start")) {
 		*is_timed = true;
 		return read_time(r, w, ns_per_ps, &f->start_ns);
 	}
-	if (is_word(key, "size"))
+	if (word_equals(key, "size"))
 		return read_bytes(r, w, &f->n_bytes);
-	if (is_word(key, "id") || is_word(key, "prio"))
+	if (word_equals(key, "id") || word_equals(key, "prio"))
 		return read_count(r, w, UINT32_MAX, "a number", &n);
 	return complain(r, key.at, "expected id, start, size or prio; triggers are not replayed");
 }
@@ -285,7 +285,7 @@ static bool read_htsim(struct trace_reader *r)
 	bool is_timed = false;
 	uint64_t n;
 
-	if (is_word(w, "Nodes") || is_word(w, "Connections")) {
+	if (word_equals(w, "Nodes") || word_equals(w, "Connections")) {
 		if (!read_count(r, next_word(r), UINT32_MAX, "a number", &n) || !no_more(r))
 			return false;
 		if (*w.at == 'C') {
@@ -343,7 +343,7 @@ static bool read_csv_head(struct trace_reader *r)
 
 		r->field_column[r->n_fields] = -1;
 		for (unsigned i = 0; i < N(columns); i++) {
-			if (!is_word(w, columns[i].name))
+			if (!word_equals(w, columns[i].name))
 				continue;
 			if (r->has_column[columns[i].column])
 				return complain(r, w.at, "a second column of the same meaning");
@@ -411,7 +411,8 @@ static bool read_first(struct trace_reader *r)
 		r->format = TRACE_CSV;
 		return read_csv(r);
 	}
-	if (is_word(w, "Nodes") || is_word(w, "Connections") || memmem(w.at, w.len, "->", 2)) {
+	if (word_equals(w, "Nodes") || word_equals(w, "Connections") ||
+	    memmem(w.at, w.len, "->", 2)) {
 		r->p = from;
 		r->format = TRACE_HTSIM;
 		return read_htsim(r);
@@ -426,7 +427,7 @@ static bool read_first(struct trace_reader *r)
 			"columns with commas (CSV)");
 }
 
-static bool read_line(struct trace_reader *r)
+static bool read_trace_line(struct trace_reader *r)
 {
 	static bool (*const readers[])(struct trace_reader *) = {
 		[TRACE_NONE] = read_first,
@@ -482,7 +483,7 @@ int trace_parse(const char *file, const char *text, size_t len, const struct tra
 		r.eol = memchr(r.p, '\n', (size_t)(text + len - r.p));
 		if (r.eol == NULL)
 			r.eol = text + len;
-		ok &= read_line(&r);
+		ok &= read_trace_line(&r);
 	}
 	r.number += r.number == 0;
 	if (ok && r.n == 0)

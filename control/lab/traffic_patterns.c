@@ -413,7 +413,7 @@ static void begin_with(struct source *s, uint32_t d, uint32_t n_bytes)
 	source_continue(op);
 }
 
-static void begin(struct source *s)
+static void begin_with_any(struct source *s)
 {
 	uint32_t n = s->run->f->n_dst, d = workload_pick(&s->rng, n - (s->self < n));
 
@@ -429,7 +429,7 @@ static void source_finish(struct op *op)
 
 	op_finish(op);
 	if (s->run->f->load.n < 0 && s->run->f->pattern.n != PATTERN_TRACE && may_begin(s))
-		begin(s);
+		begin_with_any(s);
 }
 
 static void arrive(void *arg, uint64_t now_ns)
@@ -439,7 +439,7 @@ static void arrive(void *arg, uint64_t now_ns)
 	(void)now_ns;
 	if (!may_begin(s))
 		return;
-	begin(s);
+	begin_with_any(s);
 	traffic_at(s->run->t, arrivals_next(&s->arrivals, &s->rng), arrive, s);
 }
 
@@ -449,7 +449,7 @@ static void begin_loop(void *arg, uint64_t now_ns)
 
 	(void)now_ns;
 	for (int64_t i = 0; i < s->run->f->depth.n && may_begin(s); i++)
-		begin(s);
+		begin_with_any(s);
 }
 
 // ---- Poisson

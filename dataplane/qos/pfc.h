@@ -87,6 +87,8 @@ struct pfc_tx_state {
 	uint8_t by_control; // classes that control wants paused, whatever the parameters say
 };
 
+enum { PFC_MAX_QUANTA = 65535 };
+
 // Bytes of a line, overhead included, that may go before a PFC frame: a frame of full size and a
 // full transmit ring. The ring may be full of the shortest frames.
 uint32_t pfc_bytes_before(uint32_t max_frame, uint32_t tx_ring_bytes);
@@ -94,7 +96,7 @@ uint32_t pfc_bytes_before(uint32_t max_frame, uint32_t tx_ring_bytes);
 // The least quanta of a PAUSE that can be repeated before it runs out; may be above 65535.
 uint32_t pfc_least_quanta(uint32_t bytes_before);
 
-// Quanta in 1..65535, speed in bits per second.
+// Quanta in 1..PFC_MAX_QUANTA, speed in bits per second.
 void pfc_params_init(struct pfc_params *p, uint64_t speed_bps, uint16_t quanta,
 		     uint32_t bytes_before);
 

@@ -9,20 +9,20 @@
 
 static_assert((REORDER_PKTS & (REORDER_PKTS - 1)) == 0, "PSNs wrap without a break");
 
-static bool has(const uint64_t *set, uint32_t psn)
+static bool psn_set_has(const uint64_t *set, uint32_t psn)
 {
 	return set[psn % REORDER_PKTS / 64] >> psn % 64 & 1;
 }
 
-static void add(uint64_t *set, uint32_t *n, uint32_t psn)
+static void psn_set_add(uint64_t *set, uint32_t *n, uint32_t psn)
 {
-	*n += !has(set, psn);
+	*n += !psn_set_has(set, psn);
 	set[psn % REORDER_PKTS / 64] |= 1ull << psn % 64;
 }
 
-static void drop(uint64_t *set, uint32_t *n, uint32_t psn)
+static void psn_set_remove(uint64_t *set, uint32_t *n, uint32_t psn)
 {
-	*n -= has(set, psn);
+	*n -= psn_set_has(set, psn);
 	set[psn % REORDER_PKTS / 64] &= ~(1ull << psn % 64);
 }
 
@@ -32,10 +32,10 @@ void reorder_init(struct reorder *o, uint32_t epsn)
 	o->end = o->top = epsn;
 }
 
-static void ask(struct reorder *o, uint32_t psn)
+static void ask_for(struct reorder *o, uint32_t psn)
 {
-	add(o->asked, &o->n_asked, psn);
-	add(o->due, &o->n_due, psn);
+	psn_set_add(o->asked, &o->n_asked, psn);
+	psn_set_add(o->due, &o->n_due, psn);
 }
 
 // A packet came again that NAK number `no` named.
@@ -46,7 +46,7 @@ static void ask_for_earlier(struct reorder *o, uint32_t no)
 			uint32_t place = w * 64 + (unsigned)__builtin_ctzll(left);
 
 			if ((int32_t)(o->nak_no[place] - no) < 0)
-				add(o->due, &o->n_due, place);
+				psn_set_add(o->due, &o->n_due, place);
 		}
 }
 
@@ -54,10 +54,10 @@ enum { ONE_MORE_EVERY = 8 };
 
 void reorder_came(struct reorder *o, uint32_t psn)
 {
-	if (has(o->asked, psn) && !has(o->due, psn))
+	if (psn_set_has(o->asked, psn) && !psn_set_has(o->due, psn))
 		ask_for_earlier(o, o->nak_no[psn % REORDER_PKTS]);
-	drop(o->asked, &o->n_asked, psn);
-	drop(o->due, &o->n_due, psn);
+	psn_set_remove(o->asked, &o->n_asked, psn);
+	psn_set_remove(o->due, &o->n_due, psn);
 	o->may_ask += ++o->n_came % ONE_MORE_EVERY == 0 ? 2 : 1;
 	if (o->may_ask > o->n_due)
 		o->may_ask = o->n_due;
@@ -78,16 +78,16 @@ bool reorder_hold(struct reorder *o, uint32_t epsn, const struct roce_pkt *pkt)
 {
 	uint32_t psn = pkt->psn;
 
-	if (has(o->held, psn))
+	if (psn_set_has(o->held, psn))
 		return false;
 	renew_end(o, epsn);
 	for (; psn_diff(psn, o->end) > 0; o->end = psn_add(o->end, 1))
-		if (!has(o->held, o->end) && !has(o->asked, o->end))
-			ask(o, o->end);
+		if (!psn_set_has(o->held, o->end) && !psn_set_has(o->asked, o->end))
+			ask_for(o, o->end);
 	if (psn == o->end)
 		o->end = psn_add(psn, 1);
 	reorder_came(o, psn);
-	add(o->held, &o->n_held, psn);
+	psn_set_add(o->held, &o->n_held, psn);
 	o->pkts[psn % REORDER_PKTS] = (struct reorder_pkt){
 		.va = pkt->va,
 		.rkey = pkt->rkey,
@@ -103,9 +103,9 @@ bool reorder_hold(struct reorder *o, uint32_t epsn, const struct roce_pkt *pkt)
 void reorder_trimmed(struct reorder *o, uint32_t epsn, uint32_t psn)
 {
 	renew_end(o, epsn);
-	if (has(o->held, psn))
+	if (psn_set_has(o->held, psn))
 		return;
-	ask(o, psn);
+	ask_for(o, psn);
 	if (psn_diff(psn, o->top) >= 0)
 		o->top = psn_add(psn, 1);
 }
@@ -114,9 +114,9 @@ bool reorder_take(struct reorder *o, uint32_t epsn, struct roce_pkt *pkt)
 {
 	const struct reorder_pkt *k = &o->pkts[epsn % REORDER_PKTS];
 
-	if (!has(o->held, epsn))
+	if (!psn_set_has(o->held, epsn))
 		return false;
-	drop(o->held, &o->n_held, epsn);
+	psn_set_remove(o->held, &o->n_held, epsn);
 	*pkt = (struct roce_pkt){
 		.psn = epsn,
 		.va = k->va,
@@ -136,7 +136,7 @@ static bool some_on_their_way(const struct reorder *o)
 	if (o->n_asked != o->n_due)
 		return true;
 	for (uint32_t psn = o->end; psn_diff(o->top, psn) > 0; psn = psn_add(psn, 1))
-		if (!has(o->asked, psn))
+		if (!psn_set_has(o->asked, psn))
 			return true;
 	return false;
 }
@@ -150,7 +150,7 @@ uint32_t reorder_due(const struct reorder *o, uint32_t epsn)
 {
 	uint32_t psn = epsn;
 
-	while (!has(o->due, psn))
+	while (!psn_set_has(o->due, psn))
 		psn = psn_add(psn, 1);
 	return psn;
 }
@@ -159,5 +159,5 @@ void reorder_asked(struct reorder *o, uint32_t psn)
 {
 	o->nak_no[psn % REORDER_PKTS] = o->n_naks++;
 	o->may_ask -= o->may_ask != 0;
-	drop(o->due, &o->n_due, psn);
+	psn_set_remove(o->due, &o->n_due, psn);
 }

@@ -162,7 +162,7 @@ static void window_changed(struct responder *r)
 	r->nak_code = NAK_PSN_SEQUENCE;
 }
 
-static enum resp_verdict hold(struct responder *r, const struct roce_pkt *pkt)
+static enum resp_verdict hold_behind_gap(struct responder *r, const struct roce_pkt *pkt)
 {
 	bool is_new;
 
@@ -239,7 +239,7 @@ enum resp_verdict resp_on_request(struct responder *r, const struct roce_pkt *pk
 	if (diff > 0) {
 		r->m.stats->out_of_sequence++;
 		if (r->m.window != NULL)
-			return hold(r, pkt);
+			return hold_behind_gap(r, pkt);
 		if (!r->gap_open)
 			open_gap(r);
 		return RESP_GAP;

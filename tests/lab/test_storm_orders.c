@@ -349,6 +349,19 @@ static void send_at_rate(struct bench *b, unsigned per_tenth, unsigned tenths)
 	}
 }
 
+// Host 0 does not obey, and its port has just paused class 3.
+static struct bench *open_paused_deaf(struct storm_setup *s)
+{
+	struct bench *b = storm_open(s);
+
+	b->host[0].obey_after_ns = UINT64_MAX;
+	bench_tx(b, 2, -1, false);
+	while (switch_pfc_tx(b->sw, 0)->stats[3].since_ns == 0)
+		send(b, 0, 2, 3, 100);
+	next_tenth(b);
+	return b;
+}
+
 static void a_peer_that_sends_on_while_it_is_paused_is_named(void **state)
 {
 	struct storm_setup s = storm_setup(WATCHDOG_PFC_OFF);
@@ -356,12 +369,7 @@ static void a_peer_that_sends_on_while_it_is_paused_is_named(void **state)
 	struct bench *b;
 
 	(void)state;
-	b = storm_open(&s);
-	b->host[0].obey_after_ns = UINT64_MAX;
-	bench_tx(b, 2, -1, false);
-	while (switch_pfc_tx(b->sw, 0)->stats[3].since_ns == 0)
-		send(b, 0, 2, 3, 100);
-	next_tenth(b);
+	b = open_paused_deaf(&s);
 	send_at_rate(b, 9, 11); // fewer than 100 in a second: they may have been on their way
 	assert_int_equal(n_of(b, EVENT_PAUSE_IGNORED), 0);
 	assert_int_equal(switch_pause_ignored(b->sw, 0), 0);
@@ -387,12 +395,7 @@ static void a_burst_within_a_pause_is_no_disobedience(void **state)
 	struct bench *b;
 
 	(void)state;
-	b = storm_open(&s);
-	b->host[0].obey_after_ns = UINT64_MAX;
-	bench_tx(b, 2, -1, false);
-	while (switch_pfc_tx(b->sw, 0)->stats[3].since_ns == 0)
-		send(b, 0, 2, 3, 100);
-	next_tenth(b);
+	b = open_paused_deaf(&s);
 	for (unsigned i = 0; i < 3; i++) {
 		send_at_rate(b, 150, 1);
 		send_at_rate(b, 0, 11);

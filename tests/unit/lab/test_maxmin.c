@@ -12,7 +12,7 @@
 
 #define G 1e9
 
-static void fill(double *left, uint32_t n_links, const struct maxmin_use *uses,
+static void fill_links(double *left, uint32_t n_links, const struct maxmin_use *uses,
 		 struct maxmin_conn *conns, uint32_t n)
 {
 	double load[8];
@@ -34,7 +34,7 @@ static void who_meets_no_bottleneck_takes_what_the_others_leave(void **state)
 	double left[] = {30 * G, 40 * G};
 
 	(void)state;
-	fill(left, 2, uses, c, 4);
+	fill_links(left, 2, uses, c, 4);
 	for (unsigned i = 0; i < 3; i++)
 		assert_rate(c[i].rate_bps, 10 * G);
 	assert_rate(c[3].rate_bps, 30 * G);
@@ -48,7 +48,7 @@ static void a_limit_of_its_own_leaves_the_rest_to_others(void **state)
 	double left[] = {10 * G};
 
 	(void)state;
-	fill(left, 1, uses, c, 3);
+	fill_links(left, 1, uses, c, 3);
 	assert_rate(c[0].rate_bps, 2 * G);
 	assert_rate(c[1].rate_bps, 8 * G);
 	assert_rate(c[2].rate_bps, 0);
@@ -61,7 +61,7 @@ static void equal_ways_carry_their_share(void **state)
 	double left[] = {40 * G, 10 * G, 10 * G};
 
 	(void)state;
-	fill(left, 3, uses, c, 2);
+	fill_links(left, 3, uses, c, 2);
 	// Link 1: half of the first and all of the second.
 	assert_rate(c[0].rate_bps, 10 * G / 1.5);
 	assert_rate(c[1].rate_bps, 10 * G / 1.5);

@@ -34,7 +34,7 @@ static struct reading read_text(const char *text)
 	return r;
 }
 
-static void forget(struct reading *r)
+static void free_reading(struct reading *r)
 {
 	diags_fini(&r->diags);
 	arena_fini(&r->arena);
@@ -70,7 +70,7 @@ static void three_formats_say_the_same_flows(void **state)
 		assert_int_equal(f[1].n_bytes, 5000);
 		assert_int_equal(r.trace.has_class, i != 2 && i != 5);
 		assert_int_equal(f[1].cls, r.trace.has_class ? 3 : 0);
-		forget(&r);
+		free_reading(&r);
 	}
 }
 
@@ -85,7 +85,7 @@ static void flows_of_one_instant_keep_the_order_of_the_file(void **state)
 	assert_int_equal(r.trace.flows[1].n_bytes, 1);
 	assert_int_equal(r.trace.flows[2].n_bytes, 2);
 	assert_int_equal(r.trace.flows[3].n_bytes, 4);
-	forget(&r);
+	free_reading(&r);
 }
 
 #define FORMATS                                                                                    \
@@ -153,7 +153,7 @@ static void mistakes_have_their_line_and_column(void **state)
 		assert_int_equal(r.trace.n, 77);
 		assert_int_equal(r.diags.n, 1);
 		assert_string_equal(r.diags.lines[0], rows[i].says);
-		forget(&r);
+		free_reading(&r);
 	}
 }
 
@@ -164,7 +164,7 @@ static void all_mistakes_of_a_file_come_in_one_pass(void **state)
 	(void)state;
 	assert_int_equal(r.err, -EINVAL);
 	assert_int_equal(r.diags.n, 2);
-	forget(&r);
+	free_reading(&r);
 }
 
 static void more_flows_than_a_million_are_refused(void **state)
@@ -182,12 +182,12 @@ static void more_flows_than_a_million_are_refused(void **state)
 	r = read_text(text);
 	assert_int_equal(r.err, -EINVAL);
 	assert_string_equal(r.diags.lines[0], "t:1000002:1: more than 1000000 flows");
-	forget(&r);
+	free_reading(&r);
 	at[-(ptrdiff_t)n] = '\0';
 	r = read_text(text);
 	assert_int_equal(r.err, 0);
 	assert_int_equal(r.trace.n, TRACE_MAX_FLOWS);
-	forget(&r);
+	free_reading(&r);
 	free(text);
 }
 

@@ -51,7 +51,7 @@ static struct roce_pkt send(void)
 	return pkt;
 }
 
-static enum resp_verdict arrive(const struct roce_pkt *pkt)
+static enum resp_verdict packet_arrives(const struct roce_pkt *pkt)
 {
 	uint64_t offset;
 
@@ -59,7 +59,7 @@ static enum resp_verdict arrive(const struct roce_pkt *pkt)
 }
 
 // The PSN of the NAK or, with AETH_ACK, of the ACK that leaves.
-static uint32_t answer(uint8_t kind)
+static uint32_t answer_leaves(uint8_t kind)
 {
 	struct roce_pkt pkt;
 	uint64_t offset;
@@ -92,14 +92,14 @@ static void packets_behind_a_gap_are_held(void **state)
 	assert_true(req_post(&from, 6 * MTU, 0, 0));
 	for (unsigned i = 0; i < 6; i++)
 		p[i] = send();
-	assert_int_equal(arrive(&p[0]), RESP_TAKEN);
-	assert_int_equal(arrive(&p[2]), RESP_HELD);
+	assert_int_equal(packet_arrives(&p[0]), RESP_TAKEN);
+	assert_int_equal(packet_arrives(&p[2]), RESP_HELD);
 	assert_false(resp_take_middle(&to, ROCE_WRITE, p[1].psn, MTU)); // what is held would wait
-	assert_int_equal(arrive(&p[4]), RESP_HELD);
-	assert_int_equal(arrive(&p[4]), RESP_DUPLICATE);
-	assert_int_equal(arrive(&p[5]), RESP_HELD);
-	assert_int_equal(answer(AETH_NAK), 0xffffff);
-	assert_int_equal(answer(AETH_NAK), 1);
+	assert_int_equal(packet_arrives(&p[4]), RESP_HELD);
+	assert_int_equal(packet_arrives(&p[4]), RESP_DUPLICATE);
+	assert_int_equal(packet_arrives(&p[5]), RESP_HELD);
+	assert_int_equal(answer_leaves(AETH_NAK), 0xffffff);
+	assert_int_equal(answer_leaves(AETH_NAK), 1);
 	assert_false(resp_can_send(&to));
 	// A NAK acknowledges nothing. The two packets go again, and no other.
 	assert_int_equal(from.una, 0);
@@ -107,11 +107,11 @@ static void packets_behind_a_gap_are_held(void **state)
 	assert_int_equal(send().psn, 1);
 	assert_false(req_can_send(&from));
 	assert_int_equal(from_stats.retransmissions, 2);
-	assert_int_equal(arrive(&p[1]), RESP_TAKEN);
+	assert_int_equal(packet_arrives(&p[1]), RESP_TAKEN);
 	assert_int_equal(take_held(), 1);
-	assert_int_equal(arrive(&p[3]), RESP_TAKEN);
+	assert_int_equal(packet_arrives(&p[3]), RESP_TAKEN);
 	assert_int_equal(take_held(), 2);
-	assert_int_equal(answer(AETH_ACK), 3);
+	assert_int_equal(answer_leaves(AETH_ACK), 3);
 	assert_true(req_head_complete(&from));
 	assert_int_equal(to_stats.messages, 1);
 }
@@ -127,17 +127,17 @@ static void trimmed_packet_asks_for_itself_alone(void **state)
 		p[i] = send();
 	resp_on_trimmed(&to, 12); // it overtakes 10 and 11
 	assert_false(resp_can_send(&to));
-	assert_int_equal(arrive(&p[0]), RESP_TAKEN); // it has left the queue
-	assert_int_equal(answer(AETH_NAK), 12);
-	assert_int_equal(arrive(&p[1]), RESP_TAKEN);
-	assert_int_equal(arrive(&p[3]), RESP_HELD);
+	assert_int_equal(packet_arrives(&p[0]), RESP_TAKEN); // it has left the queue
+	assert_int_equal(answer_leaves(AETH_NAK), 12);
+	assert_int_equal(packet_arrives(&p[1]), RESP_TAKEN);
+	assert_int_equal(packet_arrives(&p[3]), RESP_HELD);
 	assert_false(resp_can_send(&to));
 	resp_on_trimmed(&to, 12); // once more, and nothing else is on its way
-	assert_int_equal(answer(AETH_NAK), 12);
-	assert_int_equal(arrive(&p[2]), RESP_TAKEN);
+	assert_int_equal(answer_leaves(AETH_NAK), 12);
+	assert_int_equal(packet_arrives(&p[2]), RESP_TAKEN);
 	assert_int_equal(take_held(), 1);
 	resp_on_trimmed(&to, 12);
-	assert_int_equal(answer(AETH_ACK), 13);
+	assert_int_equal(answer_leaves(AETH_ACK), 13);
 }
 
 static void naks_wait_for_packets_that_come(void **state)
@@ -153,10 +153,10 @@ static void naks_wait_for_packets_that_come(void **state)
 		resp_on_trimmed(&to, psn);
 	assert_false(resp_can_send(&to));
 	for (unsigned i = 0; i < 8; i++) {
-		arrive(&p[i]);
-		assert_int_equal(answer(AETH_NAK), 20 + i);
+		packet_arrives(&p[i]);
+		assert_int_equal(answer_leaves(AETH_NAK), 20 + i);
 		if (i == 7) // one more
-			assert_int_equal(answer(AETH_NAK), 28);
+			assert_int_equal(answer_leaves(AETH_NAK), 28);
 		assert_false(resp_can_send(&to));
 	}
 }
@@ -171,18 +171,18 @@ static void packet_lost_again_is_asked_for_again(void **state)
 	assert_true(req_post(&from, 8 * MTU, 0, 0));
 	for (unsigned i = 0; i < 8; i++)
 		p[i] = send();
-	arrive(&p[0]);
-	arrive(&p[4]);
-	arrive(&p[6]);
-	arrive(&p[7]);
-	assert_int_equal(answer(AETH_NAK), 1);
-	assert_int_equal(answer(AETH_NAK), 2);
-	assert_int_equal(answer(AETH_NAK), 3);
+	packet_arrives(&p[0]);
+	packet_arrives(&p[4]);
+	packet_arrives(&p[6]);
+	packet_arrives(&p[7]);
+	assert_int_equal(answer_leaves(AETH_NAK), 1);
+	assert_int_equal(answer_leaves(AETH_NAK), 2);
+	assert_int_equal(answer_leaves(AETH_NAK), 3);
 	assert_false(resp_can_send(&to)); // 5 waits
 	assert_int_equal(send().psn, 1);
 	assert_int_equal(send().psn, 2);
-	assert_int_equal(arrive(&p[2]), RESP_HELD);
-	assert_int_equal(answer(AETH_NAK), 1);
+	assert_int_equal(packet_arrives(&p[2]), RESP_HELD);
+	assert_int_equal(answer_leaves(AETH_NAK), 1);
 	assert_int_equal(send().psn, 3); // first in, first out
 	assert_int_equal(send().psn, 1);
 }
@@ -194,17 +194,17 @@ static void gap_is_seen_long_after_another(void **state)
 
 	(void)state;
 	start(REQ_SEND, 0);
-	assert_int_equal(arrive(&k), RESP_TAKEN);
+	assert_int_equal(packet_arrives(&k), RESP_TAKEN);
 	k = (struct roce_pkt){.opcode = RC_SEND_MIDDLE, .payload_len = MTU, .psn = 2};
-	assert_int_equal(arrive(&k), RESP_HELD);
+	assert_int_equal(packet_arrives(&k), RESP_HELD);
 	k.psn = 1;
-	assert_int_equal(arrive(&k), RESP_TAKEN);
+	assert_int_equal(packet_arrives(&k), RESP_TAKEN);
 	assert_int_equal(take_held(), 1);
 	for (uint32_t n = 0; n < (1 << 23) + 10; n++)
 		assert_true(resp_take_middle(&to, ROCE_SEND, to.epsn, MTU));
 	k.psn = psn_add(to.epsn, 1);
-	assert_int_equal(arrive(&k), RESP_HELD);
-	assert_int_equal(answer(AETH_NAK), to.epsn);
+	assert_int_equal(packet_arrives(&k), RESP_HELD);
+	assert_int_equal(answer_leaves(AETH_NAK), to.epsn);
 }
 
 static void timer_sends_all_that_is_not_acknowledged(void **state)
@@ -215,7 +215,7 @@ static void timer_sends_all_that_is_not_acknowledged(void **state)
 	for (unsigned i = 0; i < 3; i++)
 		send();
 	resp_on_trimmed(&to, 0);
-	assert_int_equal(answer(AETH_NAK), 0);
+	assert_int_equal(answer_leaves(AETH_NAK), 0);
 	req_on_timer(&from, RTO);
 	for (uint32_t psn = 0; psn < 3; psn++)
 		assert_int_equal(send().psn, psn);
@@ -259,7 +259,7 @@ static void come(struct way *w, const struct roce_pkt *pkt)
 	while (resp_take_held(&to, &k, &offset));
 }
 
-static void step(struct way *w)
+static void step_way(struct way *w)
 {
 	struct roce_pkt pkt;
 	uint64_t offset;
@@ -306,7 +306,7 @@ static void every_byte_is_taken_once_and_in_order(void **state)
 			// A region's end would move the offset.
 			if (bytes + n < REGION && req_post(&from, n, 0, w.now_ns))
 				bytes += n;
-			step(&w);
+			step_way(&w);
 			while (req_complete(&from, &m))
 				done++;
 			assert_true(w.now_ns < 1000000000);
