@@ -192,8 +192,10 @@ static bool read_host(struct trace_reader *r, struct word w, uint32_t *out)
 		found = bsearch(&(struct named_host){.name = text}, r->by_name, r->hosts->n,
 				sizeof(*r->by_name), by_name);
 	if (found == NULL)
-		return complain(r, w.at, "there is no host \"%.32s\": the flow has %u, 0 to %u",
-				text, r->hosts->n, r->hosts->n - 1);
+		return complain(r, w.at,
+				"there is no host \"%.32s\": the hosts of the flow are 0 to %u%s",
+				text, r->hosts->n - 1,
+				r->by_name != NULL ? ", or their names" : "");
 	*out = found->index;
 	return true;
 }

@@ -91,6 +91,8 @@ static void flows_of_one_instant_keep_the_order_of_the_file(void **state)
 #define FORMATS                                                                                    \
 	"expected the number of flows (HPCC), `Nodes` (htsim), or the names of columns with "      \
 	"commas (CSV)"
+#define HOSTS "the hosts of the flow are 0 to 3"
+#define NAMES HOSTS ", or their names"
 #define CSV "start_ns,from,to,bytes,class\n"
 
 static void mistakes_have_their_line_and_column(void **state)
@@ -103,10 +105,8 @@ static void mistakes_have_their_line_and_column(void **state)
 		{"hello\n", "t:1:1: " FORMATS},
 		{"0 1 3 100 20000 2.0\n", "t:1:1: " FORMATS},
 		{"2\n0 1 3 100 20000 2.0\n", "t:2:1: the head says 2 flows, and the file has 1"},
-		{"1\n0 4 3 100 20000 2.0\n",
-		 "t:2:3: there is no host \"4\": the flow has 4, 0 to 3"},
-		{"1\n0 h2 3 100 20000 2.0\n",
-		 "t:2:3: there is no host \"h2\": the flow has 4, 0 to 3"},
+		{"1\n0 4 3 100 20000 2.0\n", "t:2:3: there is no host \"4\": " HOSTS},
+		{"1\n0 h2 3 100 20000 2.0\n", "t:2:3: there is no host \"h2\": " HOSTS},
 		{"1\n2 2 3 100 20000 2.0\n", "t:2:1: h10 would send to itself"},
 		{"1\n0 1 8 100 20000 2.0\n", "t:2:5: expected a class, a whole number up to 7"},
 		{"1\n0 1 3 100 0 2.0\n", "t:2:11: a flow has 1 B to 1 GiB"},
@@ -128,7 +128,7 @@ static void mistakes_have_their_line_and_column(void **state)
 		{"Nodes 4\n0->1 id 1 size 7\n", "t:2:1: the flow needs a start and a size"},
 		{"Nodes 4\n0->1 start 5\n", "t:2:1: the flow needs a start and a size"},
 		{"Nodes 4\nConnections 1\n0->9 start 5 size 7\n",
-		 "t:3:4: there is no host \"9\": the flow has 4, 0 to 3"},
+		 "t:3:4: there is no host \"9\": " HOSTS},
 		{"Nodes 4\nConnections 5\n0->1 start 5 size 7\n",
 		 "t:3:1: the head says 5 flows, and the file has 1"},
 		{"Nodes 4\ntrigger id 1 oneshot\n",
@@ -139,8 +139,8 @@ static void mistakes_have_their_line_and_column(void **state)
 		{"start,from,to,bytes,start_ns\n", "t:1:21: a second column of the same meaning"},
 		{CSV "0,h1,h2,7\n", "t:2:1: 4 fields, and the first line has 5"},
 		{CSV "0,h1,h2,7,3,\n", "t:2:1: 6 fields, and the first line has 5"},
-		{CSV "0,h1,h3,7,3\n", "t:2:6: there is no host \"h3\": the flow has 4, 0 to 3"},
-		{CSV "0,h1,,7,3\n", "t:2:6: there is no host \"\": the flow has 4, 0 to 3"},
+		{CSV "0,h1,h3,7,3\n", "t:2:6: there is no host \"h3\": " NAMES},
+		{CSV "0,h1,,7,3\n", "t:2:6: there is no host \"\": " NAMES},
 		{CSV "0,h1,h2,7,\n", "t:2:11: expected a class, a whole number up to 7"},
 		{"start,from,to,bytes\n5,h1,h2,7\n", "t:2:1: expected a time such as 20us"},
 	};
