@@ -193,6 +193,9 @@ def mistake_of(here, row):
         return f'mutants of {row["file"]} are in {home(row["file"])}'
     if row['find'].split() == row['replace'].split():
         return 'replace is the same as find'
+    if row['file'].endswith(('.c', '.h')) and re.search(
+            r'\\[nt]', without(('comment', 'string'), row['replace'])):
+        return 'replace has a \\n or \\t that is no line break: double quotes make one of it'
     return None
 
 

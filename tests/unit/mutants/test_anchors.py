@@ -183,6 +183,10 @@ class Entries(unittest.TestCase):
         self.wrong('find is no text', find='')
         self.wrong('same as find', replace='left  - n')
         self.wrong('words of a-z', name='A mutant')
+        self.wrong('double quotes', replace=r'left -\n\tn')
+
+    def test_line_breaks_in_strings_are_none_of_the_entry(self):
+        self.assertEqual(self.said({'code/queue.toml': entry(replace=r'put("\n")')}), [])
 
     def test_two_mutants_do_not_have_one_name(self):
         said = self.said({'code/queue.toml': entry() + entry()})
