@@ -494,8 +494,8 @@ void switch_publish(struct weir_switch *sw, struct policy *policy, struct policy
 
 bool switch_grace_over(const struct weir_switch *sw, uint64_t token)
 {
-	// rte_rcu_qsbr_check() also takes what an earlier check saw, by control or inside the tables
-	// of DPDK, and reads no counter then: ThreadSanitizer would miss the order.
+	// rte_rcu_qsbr_check() also takes what an earlier check saw, even one inside the tables of
+	// DPDK, and reads no counter then: ThreadSanitizer would miss the order.
 	for (unsigned i = 0; i < sw->n_workers; i++)
 		if (__atomic_load_n(&sw->qsbr->qsbr_cnt[i].cnt, __ATOMIC_ACQUIRE) < token)
 			return false;
