@@ -17,6 +17,7 @@
 
 enum {
 	TOP_CLASSES = 8,
+	TOP_NO_GROUP = 255,
 	TOP_POOLS = 3, // those with a limit
 	TOP_WORKERS = 64,
 	TOP_NAME_LEN = 33,
@@ -53,7 +54,8 @@ extern const struct top_hint top_hints[TOP_HINTS];
 
 struct top_class {
 	uint64_t count[N_TOP_COUNTS];
-	unsigned queue, group;
+	unsigned queue;
+	unsigned group; // TOP_NO_GROUP: the switch does not say
 	bool lossless, xoff;
 	bool paused, tx_off; // the queue: by the peer, by an operator
 	uint64_t length_bytes, max_bytes; // of the queue
@@ -164,7 +166,7 @@ struct top_row {
 };
 
 // Whether frames of the class were dropped as lossless-unknown, and half of the frames of its
-// priority group or more.
+// priority group or more. False where the switch does not name the group.
 bool top_unknown_class(const struct top_row *r, unsigned cls);
 
 struct top_rows {

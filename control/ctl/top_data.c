@@ -104,7 +104,8 @@ static void take_queue(const struct taken *t)
 static void take_pfc(const struct taken *t)
 {
 	t->c->lossless = fact_yes(t->row, F_PFC_lossless);
-	t->c->group = (unsigned)fact_count(t->row, F_PFC_pg);
+	t->c->group = fact_in(t->row, F_PFC_pg) != NULL ? (unsigned)fact_count(t->row, F_PFC_pg)
+							: TOP_NO_GROUP;
 	t->c->xoff = fact_yes(t->row, F_PFC_xoff);
 	t->c->count[TOP_PAUSE_RX] = fact_count(t->row, F_PFC_rx_pause);
 	t->c->count[TOP_PAUSE_TX] = fact_count(t->row, F_PFC_tx_pause);
@@ -399,7 +400,8 @@ bool top_unknown_class(const struct top_row *r, unsigned cls)
 	for (unsigned c = 0; c < TOP_CLASSES; c++)
 		if (all[c].group == all[cls].group)
 			unknown += r->cls_per_s[c][TOP_UNKNOWN];
-	return per_s[TOP_UNKNOWN] > 0 && 2 * unknown >= per_s[TOP_RX_FRAMES];
+	return all[cls].group != TOP_NO_GROUP && per_s[TOP_UNKNOWN] > 0 &&
+	       2 * unknown >= per_s[TOP_RX_FRAMES];
 }
 
 static enum top_trouble trouble_of_class(const struct top_class *c)

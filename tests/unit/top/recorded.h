@@ -25,6 +25,7 @@ struct recorded_port {
 	uint64_t unknown_4; // of class 4
 	const char *status; // NULL: operational
 	bool down, no_device, xoff, paused;
+	bool no_group; // the daemon is older than the member pg of a class
 };
 
 struct recorded {
@@ -100,12 +101,14 @@ static inline void queue_row(FILE *out, unsigned i, const struct recorded_port *
 
 static inline void pfc_row(FILE *out, unsigned i, const struct recorded_port *p)
 {
+	const char *group = p->no_group ? "" : ", \"pg\": 3";
+
 	fprintf(out,
-		"{\"port\": \"p%u\", \"class\": 3, \"lossless\": true, \"pg\": 3, \"rx_pause\": "
+		"{\"port\": \"p%u\", \"class\": 3, \"lossless\": true%s, \"rx_pause\": "
 		"%" PRIu64 ", \"rx_pause_duration_us\": %" PRIu64 ", \"tx_pause\": %" PRIu64
 		", \"tx_pause_duration_us\": 0, \"xoff\": %s}, "
-		"{\"port\": \"p%u\", \"class\": 4, \"pg\": 3}",
-		i, p->rx_pause, p->paused_us, p->tx_pause, yes(p->xoff), i);
+		"{\"port\": \"p%u\", \"class\": 4%s}",
+		i, group, p->rx_pause, p->paused_us, p->tx_pause, yes(p->xoff), i, group);
 }
 
 static inline void group_row(FILE *out, unsigned i, const struct recorded_port *p)

@@ -111,6 +111,7 @@ static void the_worst_trouble_of_a_port_is_its_state(void **state)
 		{{.unknown = 50, .group_frames = 100}, TROUBLE_LOSS},
 		{{.unknown_4 = 1, .group_frames = 100}, TROUBLE_DROPS}, // frames of the group
 		{{.unknown = 25, .unknown_4 = 25, .group_frames = 100}, TROUBLE_LOSS},
+		{{.unknown = 1, .group_frames = 100, .no_group = true}, TROUBLE_DROPS},
 		{{.lossless_drops = 1, .status = "drop-all"}, TROUBLE_DROP_ALL},
 		{{.status = "pfc-off"}, TROUBLE_PFC_OFF},
 		{{.status = "port-down", .down = true}, TROUBLE_PORT_DOWN},
