@@ -75,26 +75,46 @@ static inline bool make_ready(struct worker *w, struct port *p, struct frame *f,
 
 enum { MOST_WAYS = POLICY_MAX_PORTS + VTEP_MAX_PEERS };
 
+static bool port_is_down(const struct worker *w, unsigned port)
+{
+	return atomic_load_explicit(&w->sw->want.down[port], memory_order_relaxed);
+}
+
 // A frame that was routed into the VLAN may leave by the port where it came in.
+static bool may_leave_when_up(const struct worker *w, unsigned port, const struct frame *f,
+			      unsigned vid)
+{
+	return (port != f->in_port || f->routed) && !w->pol->ports[port].routed &&
+	       bridge_member(w->pol, port, vid);
+}
+
 bool bridging_may_leave(const struct worker *w, unsigned port, const struct frame *f, unsigned vid)
 {
 	if (port >= POLICY_MAX_PORTS)
 		return vxlan_may_go(w, f, port, vid);
-	return (port != f->in_port || f->routed) && !w->pol->ports[port].routed &&
-	       !atomic_load_explicit(&w->sw->want.down[port], memory_order_relaxed) &&
-	       bridge_member(w->pol, port, vid);
+	return !port_is_down(w, port) && may_leave_when_up(w, port, f, vid);
 }
 
-// group: NULL, or the only ports.
-static unsigned ways_of(const struct worker *w, const struct frame *f, unsigned vid,
-			const struct policy_multicast *group, uint8_t ports[MOST_WAYS])
+// Adds the ports whose link is down, or the others, and returns their number. group: NULL, or the
+// only ports.
+static unsigned ports_of(const struct worker *w, const struct frame *f, unsigned vid,
+			 const struct policy_multicast *group, bool down, uint8_t ports[MOST_WAYS])
 {
 	unsigned n = 0;
 
 	for (unsigned port = 0; port < w->sw->n_ports; port++)
-		if (bridging_may_leave(w, port, f, vid) &&
+		if (port_is_down(w, port) == down && may_leave_when_up(w, port, f, vid) &&
 		    (group == NULL || group->ports[port / 64] >> port % 64 & 1))
 			ports[n++] = (uint8_t)port;
+	return n;
+}
+
+// group: as of ports_of.
+static unsigned ways_of(const struct worker *w, const struct frame *f, unsigned vid,
+			const struct policy_multicast *group, uint8_t ports[MOST_WAYS])
+{
+	unsigned n = ports_of(w, f, vid, group, false, ports);
+
 	return group != NULL ? n : n + vxlan_flood_to(w, f, vid, ports + n);
 }
 
@@ -151,7 +171,9 @@ static void flood(struct worker *w, struct port *p, struct frame *f, unsigned vi
 	unsigned n = ways_of(w, f, vid, group, ports);
 
 	if (n == 0) {
-		fate_dropped(w, p, f, DROP_NO_EGRESS);
+		bool all_down = ports_of(w, f, vid, group, true, ports) > 0;
+
+		fate_dropped(w, p, f, all_down ? DROP_PORT_DOWN : DROP_NO_EGRESS);
 		return;
 	}
 	// Of copies no flow is known, and they are no answers; but each may be the READ request

@@ -84,7 +84,8 @@
 	  "lossy queue beyond its limit or the lossy egress pool")                                 \
 	X(WRED, "wred", true, "Not-ECT, and WRED decided to drop it")                              \
 	X(PORT_DOWN, "port-down", false,                                                           \
-	  "queued for, or received from, a port whose link is down")                               \
+	  "queued for, or received from, a port whose link is down; or flooded, or to a group, "   \
+	  "and the link of each port that may carry it is down")                                   \
 	X(WATCHDOG, "watchdog", false,                                                             \
 	  "the PFC watchdog found a storm of the class, or an operator discards the class "        \
 	  "(watchdog drop-all)")                                                                   \

@@ -319,6 +319,52 @@ static void a_group_is_of_its_vlan(void **state)
 	bench_close(b);
 }
 
+// Of a group, and of a frame that is flooded to all ports.
+static void a_frame_that_only_dead_links_may_carry_is_dropped_as_port_down(void **state)
+{
+	static const char *const kinds[] = {with_group, "      3: {lossless: true, flood: on}\n"};
+
+	(void)state;
+	for (unsigned flooded = 0; flooded < 2; flooded++) {
+		struct bench *b =
+			bench_open(lab_yaml(GROUP_PORTS, "10G", "", "", kinds[flooded]), 0);
+
+		for (unsigned port = 1; port < GROUP_PORTS - 1; port++) {
+			send_to_group(b, 0, GROUP_A, 24, 0);
+			assert_int_equal(bench_drops(b, DROP_PORT_DOWN), 0);
+			wire_set_up(b->host[port].wire, false);
+			bench_run(b, 200000000);
+			bench_control(b);
+		}
+		send_to_group(b, 0, GROUP_A, 24, 0);
+		assert_int_equal(bench_drops(b, DROP_PORT_DOWN), !flooded);
+		wire_set_up(b->host[GROUP_PORTS - 1].wire, false);
+		bench_run(b, 200000000);
+		bench_control(b);
+		send_to_group(b, 0, GROUP_A, 24, 0);
+		assert_int_equal(bench_drops(b, DROP_PORT_DOWN), 2 - flooded);
+		assert_int_equal(bench_drops(b, DROP_NO_EGRESS), 0);
+		bench_close(b);
+	}
+}
+
+static void a_group_without_another_member_has_no_egress(void **state)
+{
+	struct bench *b = bench_open(
+		lab_yaml(GROUP_PORTS, "10G", "", "",
+			 "      3: {lossless: true}\n"
+			 "multicast: [{mac: \"01:00:5e:00:00:01\", ports: [p1]}]\n"), 0);
+
+	(void)state;
+	wire_set_up(b->host[1].wire, false);
+	bench_run(b, 200000000);
+	bench_control(b);
+	send_to_group(b, 0, GROUP_A, 24, 0);
+	assert_int_equal(bench_drops(b, DROP_NO_EGRESS), 1);
+	assert_int_equal(bench_drops(b, DROP_PORT_DOWN), 0);
+	bench_close(b);
+}
+
 static bool endless_group(struct bench_host *h, struct bench_frame *out)
 {
 	static uint8_t raw[300];
@@ -623,6 +669,8 @@ int main(void)
 		cmocka_unit_test(of_two_ports_that_heard_an_address_the_latest_counts),
 		cmocka_unit_test(a_group_of_the_policy_gets_its_frames_at_its_ports_only),
 		cmocka_unit_test(a_group_is_of_its_vlan),
+		cmocka_unit_test(a_frame_that_only_dead_links_may_carry_is_dropped_as_port_down),
+		cmocka_unit_test(a_group_without_another_member_has_no_egress),
 		cmocka_unit_test(storm_control_takes_no_lossless_frame_of_a_group),
 		cmocka_unit_test(a_lossless_group_loses_nothing_under_pauses),
 		cmocka_unit_test(a_group_is_shown_with_its_ports),
