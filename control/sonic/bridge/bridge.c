@@ -49,6 +49,7 @@ struct bridge {
 	uint64_t changed_ns, since_ns; // the last and the first change that is not applied; 0: none
 	uint64_t read_ns, write_ns, connect_ns; // due: poll of CONFIG_DB, counters, next attempt
 	uint64_t wrote_ns; // the counters
+	uint64_t connected_ns; // 0: not connected
 	unsigned retry_s, n_writes;
 	struct lines errors; // of the server since the last write of the counters
 	uint64_t uptime_ms; // of the switch, at the last write
@@ -128,6 +129,10 @@ static void redis_gone(struct bridge *b, uint64_t now_ns)
 	trouble_is(&b->redis, text, "");
 	redis_close(&b->commands);
 	redis_close(&b->notes);
+	// A server that takes connections and ends them has no more attempts than one that is gone.
+	if (b->connected_ns != 0 && now_ns - b->connected_ns >= (uint64_t)MAX_RETRY_S * SECOND_NS)
+		b->retry_s = 0;
+	b->connected_ns = 0;
 	b->retry_s = b->retry_s == 0 ? 1 : 2 * b->retry_s < MAX_RETRY_S ? 2 * b->retry_s
 									: MAX_RETRY_S;
 	b->connect_ns = now_ns + b->retry_s * SECOND_NS;
@@ -175,39 +180,10 @@ static bool enable_events(struct bridge *b)
 	return ok;
 }
 
-static void refused_notes(struct bridge *b, const char *command, const redisReply *error)
-{
-	snprintf(b->notes.err, sizeof(b->notes.err), "%s: %s", command, redis_text(error));
-	redis_close(&b->notes);
-}
-
-static bool subscribe(struct bridge *b)
-{
-	static const char *const commands[][2] = {{"PSUBSCRIBE", "__keyspace@4__:*"},
-						  {"SUBSCRIBE", "WATERMARK_CLEAR_REQUEST"}};
-
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		const char *key;
-		redisReply *reply;
-
-		REDIS_PUT(&b->notes, CONFIG_DB, commands[i][0], commands[i][1]);
-		reply = redis_reply(&b->notes, &key);
-		if (reply != NULL && reply->type == REDIS_REPLY_ERROR)
-			refused_notes(b, commands[i][0], reply);
-		freeReplyObject(reply);
-		if (b->notes.c == NULL)
-			return false;
-	}
-	return true;
-}
-
 static void handle(struct bridge *b, const redisReply *reply, uint64_t now_ns)
 {
 	const char *word, *colon;
 
-	// Of a subscription, behind a message of the one before.
-	if (reply->type == REDIS_REPLY_ERROR)
-		refused_notes(b, "SUBSCRIBE", reply);
 	if (reply->type != REDIS_REPLY_ARRAY || reply->elements < 3)
 		return;
 	word = redis_text(reply->element[0]);
@@ -244,15 +220,17 @@ static void connect_redis(struct bridge *b, uint64_t now_ns)
 		return;
 	}
 	b->notified = enable_events(b);
-	if (b->commands.c == NULL || !subscribe(b)) {
+	if (b->commands.c == NULL ||
+	    redis_subscribe(&b->notes, "PSUBSCRIBE", "__keyspace@4__:*") != 0 ||
+	    redis_subscribe(&b->notes, "SUBSCRIBE", "WATERMARK_CLEAR_REQUEST") != 0) {
 		redis_gone(b, now_ns);
 		return;
 	}
-	read_notes(b, now_ns); // what came with the answers, a late refusal too
+	read_notes(b, now_ns); // what came with the answers
 	if (b->notes.c == NULL)
 		return;
 	trouble_is(&b->redis, "", "Redis answers again: everything is read and written anew");
-	b->retry_s = 0;
+	b->connected_ns = now_ns;
 	counters_check_maps(b->counters);
 	b->write_ns = now_ns;
 	changed(b, now_ns);

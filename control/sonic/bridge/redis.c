@@ -201,11 +201,15 @@ static int read_more(struct redis *r, size_t *n)
 	return 0;
 }
 
+static uint64_t answer_end_ns(void)
+{
+	return monotonic_ns() + (uint64_t)REDIS_TIMEOUT_S * SECOND_NS;
+}
+
 // Sends what is queued and takes one reply. redisGetReply() would give each byte a time of its own.
 // 0 or -1 with r->err.
-static int take_reply(struct redis *r, redisReply **reply)
+static int take_reply(struct redis *r, uint64_t end_ns, redisReply **reply)
 {
-	uint64_t end_ns = monotonic_ns() + (uint64_t)REDIS_TIMEOUT_S * SECOND_NS;
 	size_t n = 0;
 
 	if (send_queued(r, &end_ns) != 0)
@@ -232,7 +236,7 @@ redisReply *redis_reply(struct redis *r, const char **key)
 		redisReply *reply = NULL;
 		const char *of = r->keys[r->first];
 
-		if (take_reply(r, &reply) != 0)
+		if (take_reply(r, answer_end_ns(), &reply) != 0)
 			return NULL;
 		r->first++;
 		r->n--;
@@ -256,6 +260,42 @@ int redis_finish(struct redis *r, void (*refused)(void *ctx, const char *key, co
 	while ((reply = redis_reply(r, &key)) != NULL) {
 		if (reply->type == REDIS_REPLY_ERROR && r->c != NULL)
 			refused(ctx, key, reply->str);
+		freeReplyObject(reply);
+	}
+	return r->c != NULL ? 0 : -1;
+}
+
+static bool is_message(const redisReply *reply)
+{
+	const char *word = reply->type == REDIS_REPLY_ARRAY && reply->elements > 0
+				   ? redis_text(reply->element[0])
+				   : "";
+
+	return strcmp(word, "message") == 0 || strcmp(word, "pmessage") == 0;
+}
+
+int redis_subscribe(struct redis *r, const char *command, const char *channel)
+{
+	const char *words[] = {command, channel};
+	uint64_t end_ns = answer_end_ns();
+	char why[REDIS_TEXT];
+	bool answered = false;
+
+	if (redisAppendCommandArgv(r->c, 2, words, NULL) != REDIS_OK)
+		return fail(r, r->c->errstr);
+	while (!answered) {
+		redisReply *reply;
+
+		// Messages may come without a pause.
+		if (monotonic_ns() >= end_ns)
+			return fail(r, "no answer in time");
+		if (take_reply(r, end_ns, &reply) != 0)
+			return -1;
+		answered = !is_message(reply);
+		if (reply->type == REDIS_REPLY_ERROR) {
+			snprintf(why, sizeof(why), "%s: %s", command, redis_text(reply));
+			fail(r, why);
+		}
 		freeReplyObject(reply);
 	}
 	return r->c != NULL ? 0 : -1;

@@ -63,6 +63,12 @@ redis_finish(struct redis *r, void (*refused)(void *ctx, const char *key, const 
 
 // ---- a connection for notifications
 
+// Sends a command of a channel or a pattern and waits for its answer. Messages of earlier
+// subscriptions that come first are discarded. 0, or -1 with r->err: the connection ended, also
+// where the server refuses.
+__attribute__((warn_unused_result)) int redis_subscribe(struct redis *r, const char *command,
+							const char *channel);
+
 // The descriptor is readable: the next notification that has come, which the caller frees. NULL:
 // none is left, or the connection ended (r->c is NULL).
 redisReply *redis_notification(struct redis *r, bool *read);

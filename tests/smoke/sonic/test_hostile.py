@@ -23,6 +23,10 @@ from live import eventually, want # noqa: E402
 WEIR_SONIC = sys.argv[1]
 MOST_RSS_KB = 250000
 CONFIGURED = b"+OK\r\n*2\r\n$22\r\nnotify-keyspace-events\r\n$3\r\nAKE\r\n" # to SELECT, CONFIG GET
+SUBSCRIBED = [b"*3\r\n$10\r\npsubscribe\r\n$16\r\n__keyspace@4__:*\r\n:1\r\n",
+              b"*3\r\n$9\r\nsubscribe\r\n$23\r\nWATERMARK_CLEAR_REQUEST\r\n:2\r\n"]
+MESSAGE = (b"*4\r\n$8\r\npmessage\r\n$16\r\n__keyspace@4__:*\r\n"
+           b"$16\r\n__keyspace@4__:a\r\n$4\r\nhset\r\n")
 
 
 def byte_by_byte(client, stop, request):
@@ -75,11 +79,36 @@ def a_late_refusal(client, stop, request):
     if b"CONFIG" in request:
         client.sendall(CONFIGURED)
     else:
-        client.sendall(b"+OK\r\n*3\r\n$10\r\npsubscribe\r\n$16\r\n__keyspace@4__:*\r\n:1\r\n")
+        client.sendall(SUBSCRIBED[0])
         client.recv(65536)
-        client.sendall(b"*4\r\n$8\r\npmessage\r\n$16\r\n__keyspace@4__:*\r\n"
-                       b"$16\r\n__keyspace@4__:a\r\n$4\r\nhset\r\n-NOPERM no such channel\r\n")
+        client.sendall(MESSAGE)
+        stop.wait(0.5) # the message is read alone
+        client.sendall(b"-NOPERM no such channel\r\n")
     stop.wait(60)
+
+
+def messages_without_end(client, stop, request):
+    """Messages of the first subscription, and no answer to the second."""
+    if b"CONFIG" in request:
+        client.sendall(CONFIGURED)
+    else:
+        client.sendall(SUBSCRIBED[0])
+        while not stop.wait(0.01):
+            client.sendall(MESSAGE)
+    stop.wait(60)
+
+
+def an_early_end(client, stop, request):
+    """The subscriptions hold, and the connection ends at the next command."""
+    if b"CONFIG" in request:
+        client.sendall(CONFIGURED)
+        client.recv(65536)
+        client.shutdown(socket.SHUT_RDWR)
+    else:
+        client.sendall(SUBSCRIBED[0])
+        client.recv(65536)
+        client.sendall(SUBSCRIBED[1])
+        stop.wait(60)
 
 
 @contextlib.contextmanager
@@ -140,22 +169,39 @@ def a_subscription_has_a_time():
         want(bridge.poll() is None, log())
 
 
-def a_refusal_behind_a_message_is_seen():
-    """It is said once, and the bridge waits longer from one attempt to the next."""
+def log_of_four_attempts(behaviour):
+    """The bridge waits longer from one attempt to the next."""
     tries = []
 
     def answer(client, stop, request):
         if b"CONFIG" in request:
             tries.append(time.monotonic())
-        a_late_refusal(client, stop, request)
+        behaviour(client, stop, request)
 
     with beside(answer) as (bridge, log):
         eventually(lambda: len(tries) >= 4, "it tries again", 60)
         want(bridge.poll() is None, log())
-        want(log().count("SUBSCRIBE: NOPERM no such channel") == 1, log())
-        want("answers again" not in log(), log())
-        # 1, 2 and 4 seconds and what a busy machine adds; without a longer wait, 1 each time.
-        want(tries[3] - tries[0] > 5, f"the attempts: {[t - tries[0] for t in tries]}")
+        # 1, 2 and 4 seconds and what a busy machine adds; without a longer wait, 1 each time and
+        # the half second before a refusal.
+        want(tries[3] - tries[0] > 6, f"the attempts: {[t - tries[0] for t in tries]}")
+        return log()
+
+
+def a_refusal_behind_a_message_is_seen():
+    said = log_of_four_attempts(a_late_refusal)
+    want(said.count("SUBSCRIBE: NOPERM no such channel") == 1, said)
+    want("answers again" not in said, said)
+
+
+def a_connection_that_ends_soon_is_tried_less_often():
+    said = log_of_four_attempts(an_early_end)
+    want("answers again" in said, said)
+
+
+def messages_are_no_answer():
+    with beside(messages_without_end) as (bridge, log):
+        eventually(lambda: "no answer in time" in log(), "the second subscription is late", 60)
+        want(bridge.poll() is None, log())
 
 
 def a_signal_ends_it_in_the_middle_of_an_answer():
@@ -190,5 +236,6 @@ def a_text_of_the_server_moves_no_terminal():
 
 sys.exit(live.run_tests([an_answer_has_a_time, a_subscription_has_a_time,
                          a_refusal_behind_a_message_is_seen,
+                         a_connection_that_ends_soon_is_tried_less_often, messages_are_no_answer,
                          a_signal_ends_it_in_the_middle_of_an_answer,
                          an_answer_has_a_size, a_text_of_the_server_moves_no_terminal]))
