@@ -6,6 +6,8 @@ do not answer PFC. The ports of the switch have speeds from 100M to 25G, and eac
 10G.
 
 usage: test_probe.py BUILD_DIR [TEST...]
+       test_probe.py BUILD_DIR fast_ports_are_measured_as_typed: these alone; skipped where the
+       machine is too busy
 """
 import json
 import os
@@ -51,7 +53,9 @@ SMALL = {"size": "600KB", "cell": "96B", "pool": "", "watchdog": "",
 WIDE = {"size": "300KB", "cell": "256B", "pool": "", "watchdog": "",
         "ingress": "{min: 0, static: 100KB, xon: 50KB, headroom: 12KB}",
         "wred": "{ecn: on, kmin: 10240B, kmax: 61440B, pmax: 20%}"}
-SPEEDS = ("100M", "1G", "10G", "25G")
+SPEEDS, FAST = ("100M", "1G"), ("10G", "25G")
+TYPED = ("cell", "xoff", "shared", "xon", "ecn", "reaction")
+ATTEMPTS = 5 # of a fast port
 CURVE = ("kmin_bytes", "kmax_bytes", "pmax")
 LATE = "this probe cannot renew PAUSE in time"
 # A headroom pool that the groups of three ports share.
@@ -184,20 +188,38 @@ def expected_of(device):
             "kmin_bytes": q["kmin_bytes"], "kmax_bytes": q["kmax_bytes"], "pmax": q["pmax_ppm"]}
 
 
+def measured_as_typed(speed):
+    """The command of the README. The measures that were made. A machine that was too busy to renew
+    PAUSE for another one must say so."""
+    with Bench() as bench, Device(bench, {**WIDE, "speed": speed}) as device:
+        report = bench.probe("--passes", "20", *TYPED, third=True, status=None)
+        bounded(report, expected_of(device))
+        done = {n for n, m in report["measures"].items() if m["verdict"] == "measured"}
+        for name, m in report["measures"].items():
+            want(name in done or m["verdict"] == "not run" or LATE in m.get("why", ""),
+                 f"{speed}: {name}: {m}")
+        if speed in SPEEDS:
+            want(report["values"]["xoff_bytes"]["value"] == device.group()["xoff_alone_bytes"] and
+                 "ecn" in done, f"{speed}: {report}")
+        return done
+
+
 def every_speed_is_measured_as_typed():
-    """The command of the README. A PAUSE of 25G lasts 1.3 ms. A machine that is too busy to renew
-    it must say so."""
     for speed in SPEEDS:
-        with Bench() as bench, Device(bench, {**WIDE, "speed": speed}) as device:
-            report = bench.probe("--passes", "20", "cell", "xoff", "shared", "xon", "ecn",
-                                 "reaction", third=True, status=None)
-            bounded(report, expected_of(device))
-            for name, m in report["measures"].items():
-                want(m["verdict"] in ("measured", "not run") or LATE in m.get("why", ""),
-                     f"{speed}: {name}: {m}")
-            if speed in SPEEDS[:2]:
-                want(report["values"]["xoff_bytes"]["value"] == device.group()["xoff_alone_bytes"]
-                     and report["measures"]["ecn"]["verdict"] == "measured", f"{speed}: {report}")
+        measured_as_typed(speed)
+
+
+def fast_ports_are_measured_as_typed():
+    """A PAUSE of 25G lasts 1.3 ms. Each measure must succeed in one attempt of ATTEMPTS."""
+    for speed in FAST:
+        left = set(TYPED)
+        for _ in range(ATTEMPTS):
+            left -= measured_as_typed(speed)
+            if not left:
+                break
+        if left:
+            skip(f"this machine is too busy to renew PAUSE at {speed}: "
+                 f"{', '.join(sorted(left))} not measured in {ATTEMPTS} attempts")
 
 
 def a_probe_that_is_stopped_again_and_again_says_so():
@@ -310,7 +332,9 @@ def open_vswitch_does_not_answer_pfc():
 
 if __name__ == "__main__":
     live.need_root()
-    sys.exit(live.run_tests([
+    # Apart, so that to skip them hides none of the others.
+    fast = [fast_ports_are_measured_as_typed]
+    sys.exit(live.run_tests(fast if fast[0].__name__ in sys.argv[2:] else [
         thresholds_that_follow_the_pool_are_those_of_the_plan,
         static_thresholds_are_those_of_the_plan,
         thresholds_of_a_small_alpha_are_those_of_the_plan,
