@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The manual page of weir-inof, and an installed tree in which the program runs.
+"""The manual page of weir-inof, its completion in bash, and an installed tree in which the program
+runs.
 
 usage: test_manual.py BUILD_DIR [TEST...]
 """
@@ -40,10 +41,31 @@ def the_page_has_each_option_as_the_program_says():
     want(re.findall(r"(?m)^\.TP\n\\fB(-.*)\\fR\n(.*)$", page), options)
 
 
+def bash_completes_options_and_files():
+    script = 'source <("$1" -B "$2" completion bash); shift; COMP_WORDS=("$@"); ' \
+             'COMP_CWORD=$(($# - 1)); _weir_inof; printf "%s\\n" "${COMPREPLY[@]}"'
+
+    def complete(*words):
+        program = os.path.join(ROOT, "control/inof/weir-inof")
+        return subprocess.run(["bash", "-c", script, "bash", sys.executable, program, *words],
+                              text=True, capture_output=True, cwd=os.path.join(ROOT, "conf"),
+                              check=True).stdout.split()
+
+    for words, found in [(["--re"], ["--reflector", "--restart"]),
+                         (["--local", "1.1.1.1", "--p"], ["--password-file"]),
+                         (["--zones", "inof/z"], ["inof/zones.yaml"]),
+                         (["--zones", "=", "inof/z"], ["inof/zones.yaml"]),
+                         (["--hold", ""], []), (["-s", "there-is-none"], [])]:
+        if complete(*words) != found:
+            raise AssertionError(f"{words}: {complete(*words)}")
+    want(len(complete("--zones", "=")), len(os.listdir(os.path.join(ROOT, "conf"))))
+
+
 def an_installed_tree_has_program_modules_page_and_example():
     with tempfile.TemporaryDirectory() as to:
         files = ["bin/weir-inof", "share/weir/inof/weir-inof", "share/weir/inof/hosts.py",
-                 "share/weir/inof/zones.py", "share/man/man1/weir-inof.1",
+                 "share/weir/inof/zones.py", "share/bash-completion/completions/weir-inof",
+                 "share/man/man1/weir-inof.1",
                  "share/weir/conf/inof/zones.yaml", "share/weir/conf/frr/reflector.conf",
                  "lib/systemd/system/weir-inof@.service",
                  "lib/systemd/system/weir-inof-zones.service"]
@@ -56,4 +78,5 @@ def an_installed_tree_has_program_modules_page_and_example():
 
 
 sys.exit(run_tests([the_page_has_each_option_as_the_program_says,
+                    bash_completes_options_and_files,
                     an_installed_tree_has_program_modules_page_and_example]))
