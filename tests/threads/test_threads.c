@@ -31,6 +31,7 @@ enum {
 #endif
 	STORM_ROUNDS = 60,
 	TURN_ROUNDS = 200,
+	LEARN_ROUNDS = 200,
 	FILLS = 12,
 };
 
@@ -362,6 +363,60 @@ static void frames_of_flows_that_turn_stay_in_order(void **state)
 	thread_rig_close(r);
 }
 
+// ---- addresses that are being learned
+
+struct unknown {
+	uint64_t copies, probes;
+};
+
+static struct unknown unknown_of(const struct thread_rig *r)
+{
+	struct unknown u = {0};
+
+	for (unsigned p = 0; p < PEERS_PORTS; p++) {
+		const struct port_counters *c = switch_port_counters(r->sw, p);
+
+		u.copies += ctr_get(&c->replicated);
+		u.probes += ctr_get(&c->unknown_probes);
+	}
+	return u;
+}
+
+// Addresses become unknown again and again. So the frames of a flow are flooded, and then they have
+// one way. Lossless frames are not flooded. A probe has another class, and so no place in the order
+// of its flow: the DSCP of that class tells it apart.
+static void frames_stay_in_order_while_addresses_are_learned(void **state)
+{
+	struct thread_rig *r;
+	struct unknown u;
+	char text[1024];
+
+	(void)state;
+	snprintf(text, sizeof(text),
+		 "switch: {name: lab, workers: %u, mac_age: 1s, buffer: {size: 1500KB}}\n"
+		 "ports:\n"
+		 "  - {name: \"p[1-%u]\", device: \"wire:w[1-%u]\", speed: 10G, profile: x}\n"
+		 "profiles:\n  x:\n    remark: {dscp: {7: 63}}\n    classes:\n"
+		 "      3: {lossless: on, ingress: {headroom: 40KB}}\n"
+		 "      5: {lossless: on, ingress: {headroom: 40KB}}\n",
+		 bench_workers(), PEERS_PORTS, PEERS_PORTS);
+	r = thread_rig_open(text, NULL, NULL);
+	thread_rig_start(r);
+	for (unsigned i = 0; i < LEARN_ROUNDS; i++) {
+		thread_rig_time_passes(r);
+		if (i % 8 == 7)
+			thread_rig_flap(r);
+		thread_rig_await(r, peers_sent, ctr_get(&r->peers.sent) + 100);
+	}
+	atomic_store(&r->peers.silent, true);
+	thread_rig_await(r, thread_rig_drained, 0);
+	all_is_accounted_for(r);
+	u = unknown_of(r);
+	print_message("%lu copies, %lu probes\n", u.copies, u.probes);
+	assert_true(u.copies > 100 && u.probes > 0);
+	thread_rig_close(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -369,6 +424,7 @@ int main(void)
 		cmocka_unit_test(storms_are_found_and_end_while_workers_run),
 		cmocka_unit_test(pools_keep_their_size_when_workers_race_for_them),
 		cmocka_unit_test(frames_of_flows_that_turn_stay_in_order),
+		cmocka_unit_test(frames_stay_in_order_while_addresses_are_learned),
 	};
 
 	return cmocka_run_group_tests_name("threads", tests, thread_rig_eal, NULL);
