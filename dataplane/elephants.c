@@ -5,14 +5,14 @@
 
 enum {
 	LOOKS_PER_LOOP = 64,
-	LOOKS_IN_AGE = 8, // at each elephant
+	LOOKS_IN_END_AGE = 8, // at each elephant
 };
 
 // ---- the list
 
 static uint64_t next_look_ns(const struct worker *w)
 {
-	return w->now_ns + w->flows->elephants.params.age_ns / LOOKS_IN_AGE;
+	return w->now_ns + w->flows->elephants.params.end_age_ns / LOOKS_IN_END_AGE;
 }
 
 static gauge_t *elephants_of_port(struct worker_flows *wf, const struct flow *fl)
@@ -77,12 +77,16 @@ static void is_none_any_more(struct worker *w, struct flow *fl)
 	ends(w->flows, fl);
 }
 
-void elephants_new_flowlet(struct worker *w, struct flow *fl)
+void elephants_paused(struct worker *w, struct flow *fl, uint64_t ns)
 {
-	uint64_t mice = w->flows->elephants.params.mice_packets;
+	const struct elephant_params *p = &w->flows->elephants.params;
+	uint64_t mice = p->mice_packets;
 
-	if (flow_is_elephant(fl))
+	if (flow_is_elephant(fl)) {
+		if (ns < p->end_age_ns)
+			return;
 		is_none_any_more(w, fl);
+	}
 	gauge_set(&fl->bytes, (gauge_get(&fl->bytes) & ~FLOW_MICE_FIELD) | mice << FLOW_MICE_BIT);
 }
 
@@ -239,7 +243,7 @@ static bool is_over(const struct worker *w, struct flow *fl)
 {
 	const struct elephant_params *p = &w->flows->elephants.params;
 
-	return w->now_ns - flow_seen_ns(fl, w->now_ns) >= p->age_ns ||
+	return w->now_ns - flow_seen_ns(fl, w->now_ns) >= p->end_age_ns ||
 	       elephant_ends(p, &fl->stretch, flow_frame_bytes(fl), w->now_ns);
 }
 

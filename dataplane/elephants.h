@@ -45,8 +45,8 @@ static inline bool elephants_are_on(const struct worker *w)
 	return w->flows->elephants.params.enabled;
 }
 
-// A pause has ended the flowlet.
-void elephants_new_flowlet(struct worker *w, struct flow *fl);
+// The flow sends again after a pause of `age` at least, which ends its flowlet.
+void elephants_paused(struct worker *w, struct flow *fl, uint64_t ns);
 // The flow is due for a look.
 void elephants_look(struct worker *w, struct flow *fl);
 // The first frame of the entry was counted, but by elephants_count.

@@ -596,7 +596,7 @@ static __attribute__((noinline)) uint32_t take_sized(struct worker *w, uint32_t 
 
 	*size = SIZE_PLAIN;
 	if (idle >= e->params.age_ns && idle < age_ns)
-		elephants_new_flowlet(w, &t->flows[id]);
+		elephants_paused(w, &t->flows[id], idle);
 	if (id != FLOW_NONE && count_next(&t->flows[id], m, flow_is_roce(m->kind), &clock)) {
 		*size = elephants_count(w, &t->flows[id], e->look_mask, f->len);
 		return id;

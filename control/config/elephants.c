@@ -3,14 +3,28 @@
 // compiled policy.
 #include "control/config/compile.h"
 
+#include "dataplane/units.h"
+
+enum { DEFAULT_RATE_PART = 10 }; // of the slowest port, at most
+
 static bool are_on(const struct config *c)
 {
 	return cfg_is_on(&c->root.sw.elephants.on, &c->root.sw.elephants.map);
 }
 
-static uint64_t end_rate_of(const struct cfg_elephants *e)
+// A flow cannot reach 1 Gb/s by a port of 1 Gb/s.
+static uint64_t rate_of(const struct compiler *k, const struct cfg_elephants *e)
 {
-	return (uint64_t)(e->end_rate.given ? e->end_rate.n : e->rate.n / 2);
+	uint64_t bps = (uint64_t)e->rate.n;
+
+	for (unsigned i = 0; !e->rate.given && i < k->p->n_ports; i++)
+		bps = min_u64(bps, k->p->ports[i].speed_bps / DEFAULT_RATE_PART);
+	return bps;
+}
+
+static uint64_t end_rate_of(const struct cfg_elephants *e, uint64_t rate_bps)
+{
+	return e->end_rate.given ? min_u64((uint64_t)e->end_rate.n, rate_bps) : rate_bps / 2;
 }
 
 // ---- rules of the switch
@@ -118,15 +132,17 @@ void compile_elephants(struct compiler *k)
 {
 	static const struct cfg_sized none;
 	const struct cfg_elephants *e = &k->c->root.sw.elephants;
+	uint64_t rate_bps = rate_of(k, e);
 
 	k->p->elephants = (struct elephant_params){
 		.enabled = are_on(k->c),
 		.look_shift = elephant_look_shift((uint64_t)e->bytes.n),
 		.mice_packets = (uint16_t)e->mice_packets.n,
 		.bytes = (uint64_t)e->bytes.n,
-		.rate_bps = (uint64_t)e->rate.n,
-		.end_rate_bps = end_rate_of(e),
+		.rate_bps = rate_bps,
+		.end_rate_bps = end_rate_of(e, rate_bps),
 		.age_ns = (uint64_t)e->age.n,
+		.end_age_ns = (uint64_t)e->end_age.n,
 	};
 	for (unsigned i = 0; i < k->p->n_ports; i++)
 		for (unsigned cls = 0; cls < N_CLASSES; cls++) {

@@ -718,16 +718,18 @@ static SCHEMA(flows_schema, flows_rows, cfg_flows);
 
 static const struct cfg_row elephants_rows[] = {
 	{NUMBER(RATE, cfg_elephants, rate), .min = MB(1), .max = GIGA(800), .dflt = GIGA(1),
+	 .dflt_text = "1G, or a tenth of the slowest port",
 	 .help = "a flow becomes an elephant when it has sent `bytes` at this mean rate or faster"},
 	{NUMBER(BYTES, cfg_elephants, bytes), .min = KB(10), .max = MOST_B, .dflt = MB(1),
 	 .help = "frame bytes; the switch looks at a flow each time it has sent another power of "
 		 "two of them, at most an eighth of this"},
 	{NUMBER(RATE, cfg_elephants, end_rate), .min = KB(1), .max = GIGA(800),
 	 .dflt_text = "half of rate",
-	 .help = "an elephant ends when its mean rate over `age` is below this rate"},
+	 .help = "an elephant ends when its mean rate over `end_age` is below this rate"},
 	{NUMBER(TIME, cfg_elephants, age), .min = US(10), .max = SECONDS(10), .dflt = MS(10),
-	 .help = "an elephant ends after this time below `end_rate`; after such a pause the next "
-		 "frames of a flow are mice"},
+	 .help = "after such a pause the next frames of a flow are mice, but those of an elephant"},
+	{NUMBER(TIME, cfg_elephants, end_age), .min = US(10), .max = SECONDS(10), .dflt = MS(100),
+	 .help = "an elephant ends after this time below `end_rate`"},
 	{NUMBER(COUNT, cfg_elephants, mice_packets), .max = ELEPHANT_MICE_MAX, .dflt = 128,
 	 .help = "so many first frames of a flow, and after a pause of `age`, are mice"},
 };

@@ -38,7 +38,7 @@ struct cfg_flows {
 struct cfg_elephants {
 	struct cfg_map map;
 	struct cfg_val on; // a scalar in place of the map
-	struct cfg_val rate, end_rate, bytes, age, mice_packets;
+	struct cfg_val rate, end_rate, bytes, age, end_age, mice_packets;
 };
 
 struct cfg_microbursts {

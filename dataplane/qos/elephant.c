@@ -26,7 +26,7 @@ bool elephant_ends(const struct elephant_params *p, struct elephant_stretch *s, 
 {
 	uint64_t sent = bytes - s->bytes, ns = now_ns - s->ns;
 
-	if (ns < p->age_ns)
+	if (ns < p->end_age_ns)
 		return false;
 	*s = (struct elephant_stretch){now_ns, bytes};
 	return is_below(sent, ns, p->end_rate_bps);

@@ -16,10 +16,11 @@
 //   [plain] ---------------------------------------------------------> [elephant]
 //      ^                                                                    |
 //      +--------------------------------------------------------------------+
-//              `age` with a mean rate below `end_rate`: a pause, or few bytes
+//            `end_age` with a mean rate below `end_rate`: a pause, or few bytes
 //
-// The time of an elephant is divided into stretches of `age`, each judged at its end. So bursts
-// with pauses shorter than `age` end no elephant, and a slow one ends within two stretches.
+// The time of an elephant is divided into stretches of `end_age`, each judged at its end. So bursts
+// with pauses shorter than `end_age` end no elephant, and a slow one ends within two stretches. A
+// pause of `age` begins no flowlet of an elephant that goes on.
 //
 // The module chooses no action: see dataplane/elephants.h.
 #pragma once
@@ -34,7 +35,7 @@ struct elephant_params {
 	uint8_t look_shift; // elephant_look_shift(bytes)
 	uint16_t mice_packets; // at most ELEPHANT_MICE_MAX
 	uint64_t bytes, rate_bps, end_rate_bps;
-	uint64_t age_ns;
+	uint64_t age_ns, end_age_ns;
 };
 
 // Where the present stretch began: the time of a frame, and the bytes up to that frame. So the mean
@@ -59,6 +60,6 @@ bool elephant_begins(const struct elephant_params *p, struct elephant_stretch *s
 		     uint64_t now_ns);
 
 // The same of an elephant, at any time. True: it is none any more. The next stretch begins if
-// `age` is over.
+// `end_age` is over.
 bool elephant_ends(const struct elephant_params *p, struct elephant_stretch *s, uint64_t bytes,
 		   uint64_t now_ns);

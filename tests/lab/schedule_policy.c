@@ -161,12 +161,16 @@ static void draw_elephants(struct text *t)
 	static const char *const bytes[] = {"10KB", "20KB", "200KB"};
 	static const char *const times[] = {"10us", "50us", "200us", "5ms"};
 
-	if (t->elephants)
-		text_add(
-			t,
-			" elephants: {rate: %s, bytes: %s, age: %s, mice_packets: %u},",
-			PICK(&t->luck, rates), PICK(&t->luck, bytes), PICK(&t->luck, times),
-			pick(&t->luck, 20));
+	const char *rate, *sent, *age;
+
+	if (!t->elephants)
+		return;
+	rate = PICK(&t->luck, rates);
+	sent = PICK(&t->luck, bytes);
+	age = PICK(&t->luck, times);
+	text_add(t,
+		 " elephants: {rate: %s, bytes: %s, age: %s, end_age: %s, mice_packets: %u},",
+		 rate, sent, age, age, pick(&t->luck, 20));
 }
 
 // The trim queue is that of class 6 or 7, which do not trim.

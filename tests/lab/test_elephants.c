@@ -17,7 +17,7 @@ enum { US = 1000, MS = 1000000, LEN = 1000, LINE_NS = 5 * US, MOST = 4096 };
 
 // An elephant sends 10 KB after its first frame, at 1 Gb/s or faster. It is looked at every KiB, so
 // nearly with each frame of 1,000 B. One such frame in 8 us is 1 Gb/s.
-#define RULE "rate: 1G, bytes: 10KB, age: 1ms"
+#define RULE "rate: 1G, bytes: 10KB, age: 1ms, end_age: 1ms"
 
 static struct bench *open(const char *elephants, const char *flows, const char *classes)
 {
@@ -285,6 +285,29 @@ static void an_elephant_stays_one_above_its_end_rate_and_ends_below(void **state
 	bench_close(b);
 }
 
+// An elephant that pauses for longer than `age`, and for less than `end_age`, goes on as one.
+static void a_pause_within_its_end_age_ends_no_elephant(void **state)
+{
+	struct bench *b = open("{rate: 1G, bytes: 10KB, age: 1ms, end_age: 20ms, mice_packets: 3}",
+			       "64", "      0: {elephants: {class: 1}, mice: {class: 5}}\n");
+
+	(void)state;
+	send_n(b, &tcp, 20, LINE_NS);
+	assert_int_equal(totals(b).elephants.now, 1);
+	for (unsigned i = 0; i < 20; i++) {
+		bench_run(b, 4 * MS);
+		send_n(b, &tcp, 640, LINE_NS); // 711 Mb/s with the pause
+	}
+	assert_int_equal(totals(b).elephants.began, 1);
+	assert_int_equal(totals(b).elephants.ended, 0);
+	assert_int_equal(sent(b, 5), 3);
+	bench_run(b, 20 * MS);
+	send_n(b, &tcp, 3, LINE_NS);
+	assert_int_equal(totals(b).elephants.ended, 1);
+	assert_int_equal(sent(b, 5), 6);
+	bench_close(b);
+}
+
 // Nothing arrives, and the switch looks all the same.
 static void a_silent_elephant_ends(void **state)
 {
@@ -301,7 +324,7 @@ static void a_silent_elephant_ends(void **state)
 
 static void an_entry_that_leaves_the_table_is_no_elephant_any_more(void **state)
 {
-	struct bench *b = open("{rate: 1G, bytes: 10KB, age: 10s}", "64, age: 5ms",
+	struct bench *b = open("{rate: 1G, bytes: 10KB, age: 10s, end_age: 10s}", "64, age: 5ms",
 			       "      0: {elephants: {class: 1}}\n");
 	const struct router_packet other = {V4, .proto = 47};
 
@@ -400,7 +423,7 @@ static void silent_elephants_end_together(void **state)
 
 static void elephants_are_reported_once_a_second(void **state)
 {
-	struct bench *b = open("{rate: 1G, bytes: 10KB, age: 10s}", "64",
+	struct bench *b = open("{rate: 1G, bytes: 10KB, age: 10s, end_age: 10s}", "64",
 			       "      0: {elephants: {class: 1}}\n");
 	struct router_packet k = tcp;
 	uint64_t sum;
@@ -422,7 +445,7 @@ static void elephants_are_reported_once_a_second(void **state)
 
 static void a_worker_follows_4096_elephants(void **state)
 {
-	struct bench *b = open("{rate: 1G, bytes: 10KB, age: 10s}", "16384",
+	struct bench *b = open("{rate: 1G, bytes: 10KB, age: 10s, end_age: 10s}", "16384",
 			       "      0: {elephants: {class: 1}}\n");
 	struct router_packet k = tcp;
 
@@ -687,6 +710,7 @@ int main(void)
 		cmocka_unit_test(a_flow_is_an_elephant_from_the_frame_that_completes_its_bytes),
 		cmocka_unit_test(a_slow_flow_is_never_an_elephant),
 		cmocka_unit_test(an_elephant_stays_one_above_its_end_rate_and_ends_below),
+		cmocka_unit_test(a_pause_within_its_end_age_ends_no_elephant),
 		cmocka_unit_test(a_silent_elephant_ends),
 		cmocka_unit_test(an_entry_that_leaves_the_table_is_no_elephant_any_more),
 		cmocka_unit_test(a_policy_without_elephants_ends_them_and_acts_on_nothing),

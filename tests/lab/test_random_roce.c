@@ -121,7 +121,7 @@ static void adjust(struct policy *p, void *arg)
 		p->elephants = (struct elephant_params){
 			.enabled = true, .bytes = 10000, .look_shift = elephant_look_shift(10000),
 			.rate_bps = 10000000, .end_rate_bps = 5000000, .age_ns = MS,
-			.mice_packets = 3};
+			.end_age_ns = MS, .mice_packets = 3};
 	p->pairing = x->pairing;
 	put_pairs(x, p);
 	for (unsigned port = 0; port < SCHEDULE_PORTS; port++) {

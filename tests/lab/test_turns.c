@@ -26,7 +26,8 @@ static void open(struct turns *t)
 {
 	*t = (struct turns){.to = TO + 1, .b = bench_open(
 		 "switch: {name: lab, buffer: {size: 4MB, cell: 256B}, flows: {max: 64},\n"
-		 "  elephants: {rate: 100M, bytes: 10KB, age: 200us, mice_packets: 5}}\n"
+		 "  elephants: {rate: 100M, bytes: 10KB, age: 200us, end_age: 200us,\n"
+		 "              mice_packets: 5}}\n"
 		 "ports: [{name: \"p[1-4]\", device: \"wire:w[1-4]\", speed: 10G, profile: x}]\n"
 		 "fdb: [{mac: \"02:00:00:00:00:03\", port: p3},\n"
 		 "      {mac: \"02:00:00:00:00:04\", port: p4}]\n"
@@ -250,7 +251,7 @@ static void frames_that_waited_for_a_neighbour_stay_in_order(void **state)
 	static const uint8_t mac[] = {2, 0, 0, 0, 0, 3};
 	struct turns t = {.b = bench_open(
 		"switch: {name: r, buffer: {size: 4MB, cell: 256B}, elephants: {rate: 100M,\n"
-		"  bytes: 10KB, age: 200us, mice_packets: 3}}\n"
+		"  bytes: 10KB, age: 200us, end_age: 200us, mice_packets: 3}}\n"
 		"ports:\n"
 		"  - {name: \"p[1-3]\", device: \"wire:[1-3]\", speed: 10G,\n"
 		"     ip: [\"10.0.[1-3].1/24\"], profile: x}\n"

@@ -51,7 +51,7 @@ static const char *policy_text(unsigned n_workers, unsigned variant, const char 
 		"ports:\n  - {name: \"p[1-%u]\", device: \"wire:w[1-%u]\", speed: %s, "
 		"profile: x}\n"
 		"profiles:\n  x:\n    dscp_to_color: {26: %s}\n    classes:\n%sfdb:\n",
-		n_workers, variant % 2 ? "{rate: 1M, bytes: 10KB, age: 5ms}" : "off",
+		n_workers, variant % 2 ? "{rate: 1M, bytes: 10KB, age: 5ms, end_age: 5ms}" : "off",
 		variant % 3 ? "{window: 100us}" : "off", headroom_pool, PEERS_PORTS, PEERS_PORTS,
 		variant % 3 == 1 ? "5G" : "10G", variant % 2 ? "yellow" : "green", classes);
 
@@ -328,7 +328,8 @@ static void frames_of_flows_that_turn_stay_in_order(void **state)
 	snprintf(text, sizeof(text),
 		 "switch: {name: lab, workers: %u, buffer: {size: 1500KB},\n"
 		 "  flows: {max: 32768, age: 100s},\n"
-		 "  elephants: {rate: 1M, bytes: 10KB, age: " TURN_AGE ", mice_packets: 5}}\n"
+		 "  elephants: {rate: 1M, bytes: 10KB, age: " TURN_AGE ", end_age: " TURN_AGE ",\n"
+		 "              mice_packets: 5}}\n"
 		 "ports:\n"
 		 "  - {name: \"p[1-%u]\", device: \"wire:w[1-%u]\", speed: 10G, profile: x}\n"
 		 "fdb: [{mac: \"02:00:00:00:00:01\", port: p1}, {mac: \"02:00:00:00:00:02\", "

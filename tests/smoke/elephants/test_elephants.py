@@ -30,9 +30,8 @@ profiles:
       1: {schedule: {dwrr: 5}}
       2: {schedule: strict}
 """
-# A process may wait long for a processor: less than `age` ends no elephant.
-PATIENT = "rate: 50M, bytes: 200KB, end_rate: 1M, age: 2s"
-HASTY = "rate: 20M, bytes: 10KB, age: 20us, mice_packets: 8"
+DEFAULTS = ""
+HASTY = "rate: 20M, bytes: 10KB, age: 20us, end_age: 20us, mice_packets: 8"
 
 
 def iperf(world, *args):
@@ -82,7 +81,7 @@ def in_order(late, again):
 
 
 def stays_an_elephant(*args):
-    turns, late, again = flow_under(PATIENT, *args)
+    turns, late, again = flow_under(DEFAULTS, *args)
     want(1 <= turns <= MOST_TURNS, f"{turns} turns")
     in_order(late, again)
 

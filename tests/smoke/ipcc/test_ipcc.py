@@ -119,7 +119,7 @@ def a_table_of_flows_is_cut_and_filtered(b):
 
 def elephants_are_known_while_the_policy_looks_for_them(b):
     want("switch.elephants is off" in b.ctl("show", "flows", "--elephants"), "none before")
-    b.reload(switch="elephants: {rate: 1M, end_rate: 10K, bytes: 10KB, age: 10s}")
+    b.reload(switch="elephants: {rate: 1M, end_rate: 10K, bytes: 10KB, age: 10s, end_age: 10s}")
     eventually(lambda: b.flows("--elephants")["elephants"]["now"] == N_FLOWS, "all are elephants")
     data = b.flows("--elephants")
     want_eq({(f["size"], f["sport"]) for f in data["flows"]}, {("elephant", None)}, "rows")

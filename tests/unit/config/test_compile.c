@@ -607,6 +607,38 @@ static void only_ports_below_2_gbps_make_up_for_more_than_the_drivers_burst(void
 	}
 }
 
+static void the_rate_of_elephants_is_one_that_every_port_can_reach(void **state)
+{
+	static const struct {
+		const char *elephants, *speed;
+		uint64_t rate_bps, end_rate_bps;
+	} rows[] = {
+		{"{}", "100G", G, G / 2},
+		{"{}", "10G", G, G / 2},
+		{"{}", "1G", G / 10, G / 20}, // the slowest counts
+		{"{end_rate: 90M}", "1G", G / 10, 90000000},
+		{"{end_rate: 500M}", "1G", G / 10, G / 10},
+		{"{rate: 1G}", "1G", G, G / 2},
+		{"{rate: 300M, end_rate: 1M}", "100M", 300000000, 1000000},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char text[256];
+		struct policy *p;
+
+		snprintf(text, sizeof(text),
+			 "switch: {elephants: %s}\n"
+			 "ports: [{name: a, device: \"xdp:a\", speed: 100G},\n"
+			 "        {name: b, device: \"xdp:b\", speed: %s}]\n",
+			 rows[i].elephants, rows[i].speed);
+		p = policy_of(text);
+		assert_int_equal(p->elephants.rate_bps, rows[i].rate_bps);
+		assert_int_equal(p->elephants.end_rate_bps, rows[i].end_rate_bps);
+		policy_destroy(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -626,6 +658,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(vlans_and_static_addresses),
 		cmocka_unit_test(maps_remark_and_sharing),
 		cmocka_unit_test(auto_ecn_has_limits_and_the_speed_of_its_queue),
+		cmocka_unit_test(the_rate_of_elephants_is_one_that_every_port_can_reach),
 		cmocka_unit_test(restart_only_keys_are_refused_by_name),
 		cmocka_unit_test(ports_can_be_opened_from_the_configuration),
 	};

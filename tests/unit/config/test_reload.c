@@ -122,7 +122,7 @@ static const char guarded[] =
 static const char notifying[] =
 	"switch:\n"
 	"  flows: {max: 5000, age: 4s}\n"
-	"  elephants: {rate: 3G, end_rate: 2G, bytes: 3MB, age: 9ms,\n"
+	"  elephants: {rate: 3G, end_rate: 2G, bytes: 3MB, age: 9ms, end_age: 99ms,\n"
 	"              mice_packets: 127}\n"
 	"  microbursts: {window: 2ms, from: 40%}\n"
 	"  trim: {size: 129, dscp: from_class, class: 4, queue: 5, lengths: keep, share: 9%}\n"
@@ -396,7 +396,8 @@ static const struct change changes[] = {
 	{"{rate: 3G", "{rate: 4G", " switch.elephants.rate", NULL},
 	{"end_rate: 2G", "end_rate: 1G", " switch.elephants.end_rate", NULL},
 	{"bytes: 3MB", "bytes: 2MB", " switch.elephants.bytes", NULL},
-	{"age: 9ms", "age: 8ms", " switch.elephants.age", NULL},
+	{" age: 9ms", " age: 8ms", " switch.elephants.age", NULL},
+	{"end_age: 99ms", "end_age: 98ms", " switch.elephants.end_age", NULL},
 	{"mice_packets: 127", "mice_packets: 126", " switch.elephants.mice_packets", NULL},
 	{"switch: {flows: off}", "switch: {flows: off, elephants: off}", " switch.elephants", NULL},
 	{"window: 2ms, f", "window: 3ms, f", " switch.microbursts.window", NULL},

@@ -8,7 +8,7 @@ enum { MS = 1000000, US = 1000, START_NS = 5 * MS, MB = 1000000 };
 // 1 Gb/s is 125 bytes in a microsecond.
 static const struct elephant_params params = {
 	.enabled = true, .bytes = MB, .rate_bps = 1000000000, .end_rate_bps = 500000000,
-	.age_ns = MS, .mice_packets = 128,
+	.age_ns = MS / 2, .end_age_ns = MS, .mice_packets = 128,
 };
 
 static void a_flow_is_an_elephant_at_rate_and_bytes(void **state)
