@@ -727,7 +727,7 @@ static const struct cfg_row elephants_rows[] = {
 	 .dflt_text = "half of rate",
 	 .help = "an elephant ends when its mean rate over `end_age` is below this rate"},
 	{NUMBER(TIME, cfg_elephants, age), .min = US(10), .max = SECONDS(10), .dflt = MS(10),
-	 .help = "after such a pause the next frames of a flow are mice, but those of an elephant"},
+	 .help = "after such a pause the next frames of a flow are mice, except an elephant's"},
 	{NUMBER(TIME, cfg_elephants, end_age), .min = US(10), .max = SECONDS(10), .dflt = MS(100),
 	 .help = "an elephant ends after this time below `end_rate`"},
 	{NUMBER(COUNT, cfg_elephants, mice_packets), .max = ELEPHANT_MICE_MAX, .dflt = 128,
