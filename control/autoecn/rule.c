@@ -15,6 +15,7 @@ enum {
 	MIXED_BYTES_40G = 16000, // kmin for mice beside elephants
 	ALIKE_PART = 2, // of the ceiling: kmin for flows that are alike
 	START_WINDOWS = 3,
+	SECOND_WINDOWS = 6, // steady, before a search after unsteady ones
 	FAR_WINDOWS = 2,
 	PROOF_WINDOWS = 4,
 	ROW_WINDOWS = 3,
@@ -451,10 +452,10 @@ static struct ecn_verdict begin(struct ecn_rule *r, const struct ecn_features *f
 	add_window(r, f);
 	if (r->n_start < START_WINDOWS)
 		return nothing(r);
-	r->n_start = 0;
 	if (r->spread > 1) {
 		// Traffic that has just begun looks the same, so there is a second look.
 		r->second_look = !r->second_look;
+		r->n_start = 0;
 		return r->second_look ? nothing(r) : use_mix(r, now_ns);
 	}
 	if (r->mean.mark_share < FEW_MARKS) {
@@ -466,6 +467,10 @@ static struct ecn_verdict begin(struct ecn_rule *r, const struct ecn_features *f
 		return use_row(r, row, now_ns);
 	if (mix_of_flows(r) == ECN_ALIKE && r->mean.utilisation < OPEN_USE)
 		return use_mix(r, now_ns);
+	// After unsteady windows, three steady ones of random traffic may be chance.
+	if (r->second_look && r->n_start < SECOND_WINDOWS)
+		return nothing(r);
+	r->n_start = 0;
 	return r->advise ? nothing(r) : begin_search(r, now_ns);
 }
 

@@ -17,7 +17,9 @@
 // After START_WINDOWS their mean is compared with the model. A row that is near gives the
 // thresholds. If the utilisation of a window differs from the mean by more than SPREAD_USE, or the
 // delay by a factor above 2^SPREAD_OCTAVES, and again in the next START_WINDOWS, comparisons are
-// chance, and the flows decide. A queue with FEW_MARKS keeps the start: no thresholds change much.
+// chance, and the flows decide. A search after unsteady windows waits for SECOND_WINDOWS steady
+// ones: three of random traffic may be alike by chance. A queue with FEW_MARKS keeps the start: no
+// thresholds change much.
 //
 // The flows decide by the running mean of their fairness: what each sent in a round of the table.
 //

@@ -424,9 +424,9 @@ static void the_flows_of_a_queue_with_random_windows_decide_and_no_search(void *
 {
 	static const struct {
 		double fairness;
-		unsigned kmin, changes;
-	} rows[] = {{ECN_UNKNOWN, 3125, 0}, {0.6, 3125, 0}, {0.3, 10000, 1},
-		    {0.7, CEILING / 2, 1}};
+		unsigned kmin, kmax, changes;
+	} rows[] = {{ECN_UNKNOWN, 3125, 125000, 0}, {0.6, 3125, 125000, 0},
+		    {0.3, 10000, 40000, 1}, {0.7, CEILING / 2, 2 * CEILING, 1}};
 	uint64_t x = 7;
 	struct world w;
 
@@ -445,6 +445,32 @@ static void the_flows_of_a_queue_with_random_windows_decide_and_no_search(void *
 		}
 		assert_int_equal(w.changes, rows[k].changes);
 		assert_int_equal(w.rule.now.kmin_bytes, rows[k].kmin);
+		assert_int_equal(w.rule.now.kmax_bytes, rows[k].kmax);
+	}
+}
+
+// Three windows of random traffic may be alike by chance, and a search would then measure chance.
+static void three_steady_windows_after_unsteady_ones_begin_no_search(void **state)
+{
+	struct world w;
+
+	(void)state;
+	for (unsigned steady = 3; steady <= 6; steady++) {
+		begin(&w, NULL);
+		for (unsigned i = 0; i < 3 + steady; i++) {
+			struct ecn_features f = open_arrivals(&w, 0.6);
+
+			f.utilisation = i < 3 ? 0.2 + 0.3 * i : 0.7;
+			step(&w, &f, ECN_GO);
+		}
+		assert_int_equal(w.rule.mode, steady < 6 ? ECN_START : ECN_SEARCH);
+		if (steady == 6)
+			continue;
+		const struct ecn_features burst = {.packets = 10000, .utilisation = 1,
+						   .delay_p99_ns = 1, .fairness = 0.3};
+
+		step(&w, &burst, ECN_GO);
+		assert_int_equal(w.rule.mode, ECN_SETTLED);
 	}
 }
 
@@ -920,6 +946,7 @@ int main(void)
 		cmocka_unit_test(another_workload_begins_another_search),
 		cmocka_unit_test(one_strange_window_begins_no_search),
 		cmocka_unit_test(the_flows_of_a_queue_with_random_windows_decide_and_no_search),
+		cmocka_unit_test(three_steady_windows_after_unsteady_ones_begin_no_search),
 		cmocka_unit_test(a_steady_workload_after_a_random_one_is_another_one),
 		cmocka_unit_test(a_workload_that_alternates_with_the_steps_changes_ever_less),
 		cmocka_unit_test(a_host_that_ignores_ecn_is_not_chased_below_the_floor),
