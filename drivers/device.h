@@ -15,7 +15,8 @@ struct xdp_attach;
 // Numbers of DPDK that sizes depend on, for code that is built without DPDK. live.c asserts them.
 enum {
 	LIVE_MBUF_BYTES = 128, // sizeof(struct rte_mbuf)
-	LIVE_XDP_MTU_MAX = 3554, // of "xdp:" devices: a frame and its room are in one memory page
+	LIVE_XDP_MTU_MAX = 9216, // of "xdp:" devices
+	LIVE_XDP_PAGE_MTU = 3554, // up to this a frame and its room are in one memory page
 	LIVE_DATA_ROOM_MIN = 2048 + 128, // RTE_MBUF_DEFAULT_BUF_SIZE
 	LIVE_CACHE_FRAMES = 256, // per lcore; the mempool lets a cache grow to one and a half of it
 	LIVE_CACHE_HELD = LIVE_CACHE_FRAMES + LIVE_CACHE_FRAMES / 2,

@@ -426,7 +426,8 @@ int live_open(const char *device, const struct live_conf *conf, struct live_port
 	return 0;
 }
 
-int live_program_load(const char *device, struct xdp_attach **out, struct live_text *text)
+int live_program_load(const char *device, uint32_t max_frame, struct xdp_attach **out,
+		      struct live_text *text)
 {
 	const struct kind *k = kind_of(device);
 	struct xdp_attach *a;
@@ -438,7 +439,7 @@ int live_program_load(const char *device, struct xdp_attach **out, struct live_t
 	a = calloc(1, sizeof(*a));
 	if (a == NULL)
 		return live_refuse(text, -ENOMEM, "out of memory");
-	rc = xdp_attach_load(a, text);
+	rc = xdp_attach_load(a, xdp_is_long(max_frame), text);
 	if (rc == 0)
 		*out = a;
 	else

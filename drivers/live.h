@@ -85,7 +85,7 @@ bool live_device_is_pci(const char *device);
 // The XDP program of an "xdp:" port; NULL for other devices. The kernel loads a program only for a
 // process with all privileges, so a port keeps its program for later devices. 0 or -errno with
 // text->err.
-__attribute__((warn_unused_result)) int live_program_load(const char *device,
+__attribute__((warn_unused_result)) int live_program_load(const char *device, uint32_t max_frame,
 							  struct xdp_attach **out,
 							  struct live_text *text);
 void live_program_free(struct xdp_attach *program); // after live_close; NULL is fine

@@ -12,7 +12,6 @@
 
 #include "dataplane/bits.h"
 #include "dataplane/units.h"
-#include "drivers/device.h"
 #include "drivers/xdp/weir_xdp.h"
 
 void check_report(struct diag_sink *s, enum diag_level level, const struct cfg_val *v,
@@ -617,17 +616,6 @@ static void profile_is_used(const struct subject *x)
 	}
 }
 
-static void device_carries_the_mtu(const struct subject *x)
-{
-	const char *device = x->item->device.text;
-
-	if (x->item->mtu.n > LIVE_XDP_MTU_MAX && device != NULL && strncmp(device, "xdp:", 4) == 0)
-		WARN(x->s, &x->item->mtu,
-		     "an xdp: device carries %u at most, and weir does not start with more" CURE
-		     "give the port and its peers mtu %u, or a pci: device",
-		     (unsigned)LIVE_XDP_MTU_MAX, (unsigned)LIVE_XDP_MTU_MAX);
-}
-
 static void pcp_is_in_a_tag(const struct subject *x)
 {
 	const struct cfg_port *item = x->item;
@@ -886,7 +874,6 @@ void advice_add(const struct config *c, const struct port_facts *facts, const st
 {
 	static const struct rule rules[] = {
 		{OF_PROFILE, profile_is_used},
-		{OF_ITEM, device_carries_the_mtu},
 		{OF_PORT, pcp_is_in_a_tag},
 		{OF_PORT, hosts_find_each_other},
 		{OF_PORT, port_is_in_a_vlan},

@@ -230,7 +230,7 @@ static int open_port(struct daemon *d, unsigned i)
 	struct port_facts facts;
 
 	if ((!missing || p.optional) &&
-	    live_program_load(p.device, &d->programs[i], &text) != 0)
+	    live_program_load(p.device, p.max_frame, &d->programs[i], &text) != 0)
 		return failed("port %s: %s", p.name, text.err);
 	conf = port_conf(d, i, &p);
 	facts = live_facts(&conf);

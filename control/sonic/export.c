@@ -8,7 +8,6 @@
 #include "control/config/compile.h"
 #include "control/config/units.h"
 #include "control/sonic/export_impl.h"
-#include "drivers/device.h"
 
 enum { FIRST_ROOM = 64 };
 
@@ -165,9 +164,7 @@ static void export_port(struct export *e, const struct config_port *p)
 {
 	const struct cfg_port *item = p->item;
 	const char *absent = mark_of(e, p->name, MARK_MTU);
-	int64_t assumed = absent == NULL			   ? -1
-			  : strcmp(absent, MARK_MTU_XDP) == 0 ? LIVE_XDP_MTU_MAX
-							      : SONIC_DEFAULT_MTU;
+	int64_t assumed = absent == NULL ? -1 : SONIC_DEFAULT_MTU;
 
 	if (strncmp(p->name, "Ethernet", strlen("Ethernet")) != 0)
 		sonic_say(e->r, SONIC_NOTE, sonic_fields[SONIC_PORT_SPEED].table, p->name, NULL,

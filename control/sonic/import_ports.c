@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "control/sonic/model.h"
-#include "drivers/device.h"
 
 enum { N_VLANS_MAX = 4094 };
 
@@ -192,26 +191,11 @@ static void read_cable(struct import *im, struct sonic_port *p)
 
 static void read_port(struct import *im, struct sonic_port *p)
 {
-	bool is_xdp = strncmp(p->device, "xdp:", 4) == 0;
-
 	p->cable_cm = -1;
 	take(im, SONIC_PORT_SPEED, p->name, &p->speed_bps);
 	if (!take(im, SONIC_PORT_MTU, p->name, &p->mtu)) {
-		p->mtu = is_xdp ? LIVE_XDP_MTU_MAX : SONIC_DEFAULT_MTU;
-		sonic_set(&im->marks, SONIC_MARKS, p->name, MARK_MTU,
-			  is_xdp ? MARK_MTU_XDP : "absent");
-		if (is_xdp)
-			sonic_say(im->r, SONIC_WARNING, sonic_fields[SONIC_PORT_MTU].table,
-				  p->name, sonic_fields[SONIC_PORT_MTU].field,
-				  "is not given, and so %u on a switch with SONiC: an xdp: device "
-				  "carries %u at most, which the port has here: give its peers the "
-				  "same", (unsigned)SONIC_DEFAULT_MTU, (unsigned)LIVE_XDP_MTU_MAX);
-	} else if (p->mtu > LIVE_XDP_MTU_MAX && is_xdp) {
-		sonic_say(im->r, SONIC_WARNING, sonic_fields[SONIC_PORT_MTU].table, p->name,
-			  sonic_fields[SONIC_PORT_MTU].field,
-			  "is above %u, the most that an xdp: device carries: give the peers and "
-			  "this port mtu %u, or a pci: device",
-			  (unsigned)LIVE_XDP_MTU_MAX, (unsigned)LIVE_XDP_MTU_MAX);
+		p->mtu = SONIC_DEFAULT_MTU;
+		sonic_set(&im->marks, SONIC_MARKS, p->name, MARK_MTU, "absent");
 	}
 	read_cable(im, p);
 }

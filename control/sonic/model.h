@@ -28,7 +28,6 @@
 #define MARK_MODEL "model" // dynamic or traditional
 #define MARK_SIZES "sizes" // of a dynamic model: the ingress pool has a size
 #define MARK_MTU "mtu" // of a port: absent
-#define MARK_MTU_XDP "xdp" // its value where the device carries less than SONiC's default
 #define MARK_GROUP "group" // of a port and group: made by SONiC, not by a row
 #define MARK_SIZE "size" // of a port and group: without xoff, although there is no headroom pool
 #define MARK_XON "xon" // of a port and group: xon below min, which is XON at min here

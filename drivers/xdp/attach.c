@@ -33,8 +33,8 @@ static bool map_is_xsks(uint32_t id)
 
 	if (fd < 0)
 		return false;
-	ours = bpf_obj_get_info_by_fd(fd, &info, &len) == 0 &&
-	       info.type == BPF_MAP_TYPE_XSKMAP && strcmp(info.name, WEIR_XDP_XSKS) == 0;
+	ours = bpf_obj_get_info_by_fd(fd, &info, &len) == 0 && info.type == BPF_MAP_TYPE_XSKMAP &&
+	       strcmp(info.name, WEIR_XDP_XSKS) == 0;
 	close(fd);
 	return ours;
 }
@@ -47,7 +47,7 @@ static bool prog_is_ours(int prog_fd)
 	uint32_t len = sizeof(info);
 
 	if (bpf_obj_get_info_by_fd(prog_fd, &info, &len) != 0 ||
-	    strcmp(info.name, WEIR_XDP_PROG) != 0)
+	    (strcmp(info.name, WEIR_XDP_PROG) != 0 && strcmp(info.name, WEIR_XDP_PROG_LONG) != 0))
 		return false;
 	for (uint32_t i = 0; i < info.nr_map_ids && i < MAPS_MAX; i++)
 		if (map_is_xsks(maps[i]))
@@ -111,38 +111,48 @@ int xdp_attach_check(int ifindex, const char *ifname, struct live_text *text)
 	return rc;
 }
 
-static int load_failed(int rc, struct live_text *text)
+static const char *program_name(bool long_frames)
+{
+	return long_frames ? WEIR_XDP_PROG_LONG : WEIR_XDP_PROG;
+}
+
+static int load_failed(int rc, bool long_frames, struct live_text *text)
 {
 	if (rc == -EPERM || rc == -EACCES)
 		return live_refuse(text, rc,
 				   "loading the XDP program is not permitted; run as root");
 	return live_refuse(text, rc,
-			   "the kernel does not load the XDP program (%s); Linux 5.12 or newer "
+			   "the kernel does not load the XDP program (%s); Linux %s or newer "
 			   "with CONFIG_XDP_SOCKETS is needed",
-			   strerror(-rc));
+			   strerror(-rc), long_frames ? "6.6, for an MTU above 3554," : "5.12");
 }
 
 static const struct xdp_attach nothing = {
 	.link_fd = -1, .xsks_fd = -1, .counts_fd = -1, .rules_fd = -1};
 
-int xdp_attach_load(struct xdp_attach *a, struct live_text *text)
+int xdp_attach_load(struct xdp_attach *a, bool long_frames, struct live_text *text)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = WEIR_XDP_PROG);
+	struct bpf_program *prog;
 	void *words;
 	int rc;
 
 	libbpf_set_print(quiet); // our own texts explain every failure
 	*a = nothing;
+	a->long_frames = long_frames;
 	a->obj = bpf_object__open_mem(weir_xdp_obj, sizeof(weir_xdp_obj), &opts);
 	if (a->obj == NULL)
-		return load_failed(-errno, text);
-	rc = bpf_object__load(a->obj);
+		return load_failed(-errno, long_frames, text);
+	prog = bpf_object__find_program_by_name(a->obj, program_name(!long_frames));
+	rc = prog == NULL ? -ENOENT : bpf_program__set_autoload(prog, false);
+	if (rc == 0)
+		rc = bpf_object__load(a->obj);
 	if (rc != 0)
-		return load_failed(rc, text);
+		return load_failed(rc, long_frames, text);
 	words = mmap(NULL, sizeof(*a->pause), PROT_READ, MAP_SHARED,
 		     bpf_object__find_map_fd_by_name(a->obj, WEIR_XDP_PAUSE), 0);
 	if (words == MAP_FAILED)
-		return load_failed(-errno, text);
+		return load_failed(-errno, long_frames, text);
 	a->pause = words;
 	a->xsks_fd = bpf_object__find_map_fd_by_name(a->obj, WEIR_XDP_XSKS);
 	a->counts_fd = bpf_object__find_map_fd_by_name(a->obj, WEIR_XDP_COUNTS);
@@ -183,7 +193,8 @@ int xdp_attach_link(struct xdp_attach *a, int xsk_fd, int ifindex, enum xdp_mode
 {
 	LIBBPF_OPTS(bpf_link_create_opts, opts,
 		    .flags = mode == XDP_MODE_NATIVE ? XDP_FLAGS_DRV_MODE : XDP_FLAGS_SKB_MODE);
-	struct bpf_program *prog = bpf_object__find_program_by_name(a->obj, WEIR_XDP_PROG);
+	struct bpf_program *prog =
+		bpf_object__find_program_by_name(a->obj, program_name(a->long_frames));
 	uint32_t queue = 0, to = (uint32_t)xsk_fd;
 	int fd = bpf_map_update_elem(a->xsks_fd, &queue, &to, BPF_ANY);
 

@@ -22,6 +22,7 @@ struct xdp_attach {
 	int counts_fd;
 	int rules_fd;
 	const struct weir_xdp_pause *pause; // mapped: the program writes, the owner worker reads
+	bool long_frames; // the program takes frames of several buffers
 	bool borrowed; // another xdp_attach owns all but the link
 };
 
@@ -31,8 +32,9 @@ enum xdp_mode { XDP_MODE_NATIVE, XDP_MODE_GENERIC };
 __attribute__((warn_unused_result)) int xdp_attach_check(int ifindex, const char *ifname,
 							 struct live_text *text);
 
-// Loads the program, not yet attached. a is valid for xdp_attach_close() in any case.
-__attribute__((warn_unused_result)) int xdp_attach_load(struct xdp_attach *a,
+// Loads the program, not yet attached. long_frames: with frames of several buffers. a is valid for
+// xdp_attach_close() in any case.
+__attribute__((warn_unused_result)) int xdp_attach_load(struct xdp_attach *a, bool long_frames,
 							struct live_text *text);
 
 // Uses a program that is loaded, on one interface at a time. `loaded` must outlive a.

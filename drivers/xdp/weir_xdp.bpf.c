@@ -252,8 +252,8 @@ static __always_inline const __u8 *ether_type(const __u8 *data, const __u8 *end)
 	return 0;
 }
 
-SEC("xdp")
-int weir_xdp(struct xdp_md *ctx)
+// long_frames: `data` to `end` is the first piece of a frame that may have several.
+static __always_inline int take(struct xdp_md *ctx, int long_frames)
 {
 	const __u8 *data = (const __u8 *)(long)ctx->data;
 	const __u8 *end = (const __u8 *)(long)ctx->data_end;
@@ -271,7 +271,7 @@ int weir_xdp(struct xdp_md *ctx)
 		count(WEIR_XDP_OTHER_QUEUE);
 		return XDP_DROP;
 	}
-	if (r && end - data > r->longest) {
+	if (r && (long_frames ? bpf_xdp_get_buff_len(ctx) : (__u64)(end - data)) > r->longest) {
 		count(WEIR_XDP_MERGED);
 		return XDP_DROP;
 	}
@@ -280,6 +280,18 @@ int weir_xdp(struct xdp_md *ctx)
 	if (verdict != XDP_REDIRECT)
 		count(WEIR_XDP_NO_SOCKET);
 	return verdict;
+}
+
+SEC("xdp")
+int weir_xdp(struct xdp_md *ctx)
+{
+	return take(ctx, 0);
+}
+
+SEC("xdp.frags")
+int weir_xdp_long(struct xdp_md *ctx)
+{
+	return take(ctx, 1);
 }
 
 char _license[] SEC("license") = "GPL";

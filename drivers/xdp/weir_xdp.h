@@ -8,6 +8,7 @@
 #include <linux/types.h>
 
 #define WEIR_XDP_PROG "weir_xdp"
+#define WEIR_XDP_PROG_LONG "weir_xdp_long" // frames of several buffers
 #define WEIR_XDP_XSKS "weir_xsks"
 #define WEIR_XDP_COUNTS "weir_counts"
 #define WEIR_XDP_RULES "weir_rules"

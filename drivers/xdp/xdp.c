@@ -28,6 +28,7 @@
 #include "drivers/checksums.h"
 #include "drivers/xdp/attach.h"
 #include "drivers/xdp/netdev.h"
+#include "drivers/xdp/port.h"
 #include "drivers/xdp/weir_xdp.h"
 
 // An element is at least this long, the kernel's smallest buffer: a slot holds one start at most.
@@ -41,47 +42,19 @@ enum {
 	SEND_BUFFER_BYTES = 4 << 20, // what skbs of a full transmit ring account for, and more
 	SHAPER_BURST_NS = 200 * US_NS, // by this much a poll loop beside softirqs may be late
 	RX_BURST = 64,
+	DESCS_MAX = 3, // of a frame
 	KICKS_MAX = 16, // the kernel sends 32 frames per call in copy mode
 	BIND_TRIES = 50,
 	BIND_WAIT_NS = 10 * MS_NS,
 };
 
-struct xdp_port {
-	// ---- owner worker
-	struct xsk_ring_cons rx;
-	struct xsk_ring_prod fill;
-	struct xsk_ring_prod tx;
-	struct xsk_ring_cons completion;
-	struct rte_mempool *pool;
-	uintptr_t base; // of the registered memory
-	uint64_t *owned; // one bit per slot: the buffer there is with the kernel
-	uint32_t header; // from the start of an element to its mbuf
-	uint32_t fill_debt; // buffers the kernel should have and has not
-	uint32_t pending_bytes;
-	uint32_t pending_frames;
-	uint32_t tx_limit_bytes;
-	uint32_t tx_empty_bytes; // what an empty ring takes: tx_limit_bytes or the driver's least
-	uint32_t tx_size;
-	uint32_t max_frame;
-	uint32_t longest; // frame that the kernel puts into a buffer, bytes
-	bool finish; // checksums that the sender left unfinished
-	int fd;
-	const struct weir_xdp_pause *pause; // owned by attach
-	struct xdp_copies copies;
-	ctr_t tx_errors, finished;
-
-	// ---- control
-	struct xsk_umem *umem;
-	struct xsk_socket *xsk;
-	struct netdev dev;
-	struct xdp_attach attach;
-	struct netdev_state at_open, latest; // latest: as last read
-	uint64_t counts_at_open[WEIR_XDP_N_COUNTS]; // of the program
-	unsigned bind_tries;
-	uint64_t base_len;
-	bool zero_copy;
-	bool native;
-};
+// Of Linux 6.6: the headers here may be older.
+#ifndef XDP_USE_SG
+#define XDP_USE_SG (1 << 4)
+#endif
+#ifndef XDP_PKT_CONTD
+#define XDP_PKT_CONTD (1 << 0)
+#endif
 
 static uint64_t xdp_chunk(const struct xdp_port *p, const struct rte_mbuf *m)
 {
@@ -137,38 +110,88 @@ static void xdp_refill(struct xdp_port *p)
 	}
 }
 
+static void prefetch_all(const struct xdp_port *p, uint32_t idx, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		rte_prefetch0(xdp_mbuf(p, xsk_ring_cons__rx_desc(&p->rx, idx + i)->addr));
+}
+
+// The buffer of a descriptor, which is the kernel's no longer.
+static struct rte_mbuf *take_buffer(struct xdp_port *p, const struct xdp_desc *d)
+{
+	uintptr_t data = p->base + xsk_umem__add_offset_to_addr(d->addr);
+	struct rte_mbuf *m = xdp_mbuf(p, d->addr);
+
+	rte_pktmbuf_reset(m);
+	m->data_off = (uint16_t)(data - (uintptr_t)m->buf_addr);
+	m->data_len = (uint16_t)d->len;
+	m->pkt_len = d->len;
+	xdp_disown(p, xsk_umem__extract_addr(d->addr));
+	return m;
+}
+
+// pkts: n_frames frames that came in n_descs buffers. Returns their number, and that of the copies
+// that come behind them.
+static uint16_t finish_rx(struct xdp_port *p, struct rte_mbuf **pkts, uint32_t n_frames,
+			  uint32_t n_descs, uint16_t n)
+{
+	if (p->finish && n_frames > 0)
+		ctr_add(&p->finished, checksums_finish(pkts, n_frames));
+	if (n_descs > 0)
+		xsk_ring_cons__release(&p->rx, n_descs);
+	p->fill_debt += n_descs;
+	if (p->fill_debt > 0)
+		xdp_refill(p);
+	if (xsk_ring_prod__needs_wakeup(&p->fill))
+		(void)recvfrom(p->fd, NULL, 0, MSG_DONTWAIT, NULL, NULL);
+	return (uint16_t)(n_frames + copies_rx(&p->copies, p->pool, pkts + n_frames,
+					       (uint16_t)(n - n_frames)));
+}
+
 static uint16_t xdp_rx(void *drv, struct rte_mbuf **pkts, uint16_t n)
 {
 	struct xdp_port *p = drv;
 	uint32_t idx = 0, got = xsk_ring_cons__peek(&p->rx, n, &idx);
 
+	prefetch_all(p, idx, got);
+	for (uint32_t i = 0; i < got; i++)
+		pkts[i] = take_buffer(p, xsk_ring_cons__rx_desc(&p->rx, idx + i));
+	return finish_rx(p, pkts, got, got, n);
+}
+
+// Puts a buffer behind those of its frame. The program lets no frame pass that is longer than the
+// room of the first one.
+static void append(struct rte_mbuf *head, struct rte_mbuf *m)
+{
+	char *end = rte_pktmbuf_append(head, m->data_len);
+
+	if (end != NULL)
+		memcpy(end, rte_pktmbuf_mtod(m, const void *), m->data_len);
+	rte_pktmbuf_free(m);
+}
+
+// As xdp_rx(), of frames that may have several buffers. All that follows a receive wants a frame in
+// one piece, so the later buffers are copied to the end of the first one.
+static uint16_t xdp_rx_long(void *drv, struct rte_mbuf **pkts, uint16_t n)
+{
+	struct xdp_port *p = drv;
+	uint32_t idx = 0, frames = 0, got = xsk_ring_cons__peek(&p->rx, n, &idx);
+
+	prefetch_all(p, idx, got);
 	for (uint32_t i = 0; i < got; i++) {
 		const struct xdp_desc *d = xsk_ring_cons__rx_desc(&p->rx, idx + i);
+		struct rte_mbuf *m = take_buffer(p, d);
 
-		pkts[i] = xdp_mbuf(p, d->addr);
-		rte_prefetch0(pkts[i]);
+		if (p->head == NULL)
+			p->head = m;
+		else
+			append(p->head, m);
+		if ((d->options & XDP_PKT_CONTD) == 0) {
+			pkts[frames++] = p->head;
+			p->head = NULL;
+		}
 	}
-	for (uint32_t i = 0; i < got; i++) {
-		const struct xdp_desc *d = xsk_ring_cons__rx_desc(&p->rx, idx + i);
-		uintptr_t data = p->base + xsk_umem__add_offset_to_addr(d->addr);
-		struct rte_mbuf *m = pkts[i];
-
-		rte_pktmbuf_reset(m);
-		m->data_off = (uint16_t)(data - (uintptr_t)m->buf_addr);
-		m->data_len = (uint16_t)d->len;
-		m->pkt_len = d->len;
-		xdp_disown(p, xsk_umem__extract_addr(d->addr));
-	}
-	if (p->finish && got > 0)
-		ctr_add(&p->finished, checksums_finish(pkts, got));
-	if (got > 0)
-		xsk_ring_cons__release(&p->rx, got);
-	p->fill_debt += got;
-	if (p->fill_debt > 0)
-		xdp_refill(p);
-	if (xsk_ring_prod__needs_wakeup(&p->fill))
-		(void)recvfrom(p->fd, NULL, 0, MSG_DONTWAIT, NULL, NULL);
-	return (uint16_t)(got + copies_rx(&p->copies, p->pool, pkts + got, (uint16_t)(n - got)));
+	return finish_rx(p, pkts, frames, got, n);
 }
 
 // The kernel's producer index, read fresh, less what rx() has taken.
@@ -181,31 +204,38 @@ static int32_t xdp_rx_depth(void *drv)
 
 // ---- transmit
 
-// Completions may come in another order than the frames went: each names its own buffer.
+// Completions may come in another order than the frames went: each names its own buffer. That of a
+// long frame is free with the last of its descriptors, which its nb_segs counts.
 static void reap(struct xdp_port *p)
 {
 	struct rte_mbuf *done[RX_BURST];
 	uint32_t idx;
 
-	while (p->pending_frames > 0) {
+	while (p->pending_descs > 0) {
 		uint32_t n = xsk_ring_cons__peek(&p->completion, RX_BURST, &idx);
+		unsigned n_done = 0;
 
 		if (n == 0)
 			return;
 		for (uint32_t i = 0; i < n; i++) {
 			uint64_t addr = *xsk_ring_cons__comp_addr(&p->completion, idx + i);
+			struct rte_mbuf *m = xdp_mbuf(p, addr);
 
-			done[i] = xdp_mbuf(p, addr);
+			if (m->nb_segs > 1) {
+				m->nb_segs--;
+				continue;
+			}
+			done[n_done++] = m;
 			xdp_disown(p, xsk_umem__extract_addr(addr));
-			p->pending_bytes -= done[i]->pkt_len;
+			p->pending_bytes -= m->pkt_len;
 		}
 		xsk_ring_cons__release(&p->completion, n);
-		p->pending_frames -= n;
-		rte_pktmbuf_free_bulk(done, n);
+		p->pending_descs -= n;
+		rte_pktmbuf_free_bulk(done, n_done);
 	}
 }
 
-// Frames in the transmit ring that the kernel has not looked at.
+// Descriptors in the transmit ring that the kernel has not looked at.
 static uint32_t unsent(const struct xdp_port *p)
 {
 	return p->tx.cached_prod - __atomic_load_n(p->tx.consumer, __ATOMIC_ACQUIRE);
@@ -230,7 +260,7 @@ static void kick(struct xdp_port *p)
 
 static void poll_tx(struct xdp_port *p)
 {
-	if (p->pending_frames == 0)
+	if (p->pending_descs == 0)
 		return;
 	reap(p);
 	if (unsent(p) > 0) {
@@ -244,10 +274,10 @@ static int32_t xdp_tx_room(void *drv)
 	struct xdp_port *p = drv;
 
 	poll_tx(p);
-	if (p->pending_frames == 0)
+	if (p->pending_descs == 0)
 		return (int32_t)p->tx_empty_bytes;
 	if (p->pending_bytes >= p->tx_limit_bytes ||
-	    p->pending_frames + XDP_TX_CONTROL_SPARE >= p->tx_size)
+	    p->pending_descs + DESCS_MAX - 1 + XDP_TX_CONTROL_SPARE >= p->tx_size)
 		return 0;
 	return (int32_t)(p->tx_limit_bytes - p->pending_bytes);
 }
@@ -267,30 +297,44 @@ static bool can_send(const struct xdp_port *p, const struct rte_mbuf *m)
 	       m->pkt_len <= p->max_frame;
 }
 
-static bool put(struct xdp_port *p, struct rte_mbuf *m)
+// A descriptor is of a page at most.
+static uint32_t descs_of(const struct rte_mbuf *m)
+{
+	return (m->pkt_len + KERNEL_PAGE - 1) / KERNEL_PAGE;
+}
+
+static bool put(struct xdp_port *p, struct rte_mbuf *m, uint32_t n_descs)
 {
 	uint64_t chunk = xdp_chunk(p, m);
 	uint64_t offset = rte_pktmbuf_mtod(m, uintptr_t) - p->base - chunk;
-	uint32_t idx;
+	uint32_t idx, left = m->pkt_len;
 
-	if (xsk_ring_prod__reserve(&p->tx, 1, &idx) != 1)
+	if (xsk_ring_prod__reserve(&p->tx, n_descs, &idx) != n_descs)
 		return false;
+	for (; left > KERNEL_PAGE; left -= KERNEL_PAGE, offset += KERNEL_PAGE)
+		*xsk_ring_prod__tx_desc(&p->tx, idx++) = (struct xdp_desc){
+			.addr = chunk | offset << XSK_UNALIGNED_BUF_OFFSET_SHIFT,
+			.len = KERNEL_PAGE,
+			.options = XDP_PKT_CONTD,
+		};
 	*xsk_ring_prod__tx_desc(&p->tx, idx) = (struct xdp_desc){
 		.addr = chunk | offset << XSK_UNALIGNED_BUF_OFFSET_SHIFT,
-		.len = m->pkt_len,
+		.len = left,
 	};
+	m->nb_segs = (uint16_t)n_descs;
 	xdp_own(p, chunk);
 	p->pending_bytes += m->pkt_len;
-	p->pending_frames++;
+	p->pending_descs += n_descs;
 	return true;
 }
 
-// The completion ring is as long as the transmit ring, so pending_frames, which counts a frame
-// until its completion is read, is what both are measured by.
+// The completion ring is as long as the transmit ring, so pending_descs, which counts a
+// descriptor until its completion is read, is what both are measured by.
 static uint16_t xdp_tx(void *drv, struct rte_mbuf **pkts, uint16_t n)
 {
 	struct xdp_port *p = drv;
-	uint16_t i, queued = 0;
+	uint32_t queued = 0;
+	uint16_t i;
 
 	reap(p);
 	for (i = 0; i < n; i++) {
@@ -302,10 +346,11 @@ static uint16_t xdp_tx(void *drv, struct rte_mbuf **pkts, uint16_t n)
 			continue;
 		}
 		uint32_t spare = is_mac_control(m) ? 0 : XDP_TX_CONTROL_SPARE;
+		uint32_t n_descs = descs_of(m);
 
-		if (p->pending_frames + spare >= p->tx_size || !put(p, m))
+		if (p->pending_descs + n_descs - 1 + spare >= p->tx_size || !put(p, m, n_descs))
 			break;
-		queued++;
+		queued += n_descs;
 	}
 	if (queued > 0)
 		xsk_ring_prod__submit(&p->tx, queued);
@@ -331,118 +376,6 @@ static bool xdp_pause(void *drv, unsigned cls, struct port_pause *out)
 
 	*out = (struct port_pause){.seq = (uint32_t)word, .quanta = (uint16_t)(word >> 32)};
 	return true;
-}
-
-// ---- what a port counts beside the switch: from the maps of its program, from the socket, and
-// from the interface
-
-// All numbers of the kernel, read once.
-struct numbers {
-	struct xdp_statistics xsk;
-	struct netdev_state dev; // since the port was opened
-	uint64_t prog[WEIR_XDP_N_COUNTS];
-	uint64_t copies_lost, finished;
-};
-
-static void read_numbers(struct xdp_port *p, struct numbers *n)
-{
-	socklen_t len = sizeof(n->xsk);
-
-	*n = (struct numbers){0};
-	(void)getsockopt(p->fd, SOL_XDP, XDP_STATISTICS, &n->xsk, &len);
-	if (netdev_read(&p->dev, &n->dev) == 0)
-		p->latest = n->dev;
-	n->dev = p->latest; // also once the interface is gone
-	n->dev.rx_missed -= p->at_open.rx_missed;
-	n->dev.tx_lost -= p->at_open.tx_lost;
-	for (uint32_t i = 0; i < WEIR_XDP_N_COUNTS; i++)
-		n->prog[i] = xdp_attach_count(&p->attach, i) - p->counts_at_open[i];
-	n->copies_lost = copies_lost(&p->copies);
-	n->finished = ctr_get(&p->finished);
-}
-
-// ---- by reason
-
-static const struct reason {
-	const char *name, *help;
-	bool lost;
-	size_t off;
-} reasons[] = {
-#define PROG(slot) offsetof(struct numbers, prog[slot])
-	{PORT_REASON_LLDP, "LLDP frames given to the host's stack", false, PROG(WEIR_KEEP_LLDP)},
-	{"kept_lacp", "LACP frames given to the host's stack", false, PROG(WEIR_KEEP_LACP)},
-	{"kept_arp", "ARP frames given to the host's stack", false, PROG(WEIR_KEEP_ARP)},
-	{"kept_icmp", "ICMP and neighbour discovery given to the host's stack", false,
-	 PROG(WEIR_KEEP_ICMP)},
-	{"kept_tcp", "TCP frames given to the host's stack", false, PROG(WEIR_KEEP_TCP)},
-	{"kept_udp", "UDP frames given to the host's stack", false, PROG(WEIR_KEEP_UDP)},
-	{"pfc_early", "PFC frames whose times were known before they were received", false,
-	 PROG(WEIR_XDP_PFC)},
-	{"sums_finished",
-	 "TCP and UDP checksums that a virtual sender left unfinished, and that were finished",
-	 false, offsetof(struct numbers, finished)},
-	{"other_queue", "frames lost on a receive queue that is not polled; one queue is", true,
-	 PROG(WEIR_XDP_OTHER_QUEUE)},
-	{PORT_REASON_MERGED,
-	 "frames longer than the port receives: a sender on this machine merges TCP segments; "
-	 "`ethtool -K DEVICE tso off gso off` at the sender", true, PROG(WEIR_XDP_MERGED)},
-	{"no_socket", "frames lost because the socket was not bound", true,
-	 PROG(WEIR_XDP_NO_SOCKET)},
-#undef PROG
-	{"copy_lost", "ARP and neighbour discovery that the host's stack got and the switch, being "
-		      "late, did not",
-	 true, offsetof(struct numbers, copies_lost)},
-	{"no_buffer", "frames lost in the kernel: too long, or no free buffer because the worker "
-		      "is late",
-	 true, offsetof(struct numbers, xsk.rx_dropped)},
-	{"ring_full", "frames lost because the receive ring was full", true,
-	 offsetof(struct numbers, xsk.rx_ring_full)},
-	{"nic_missed", "frames that the network card lost for want of buffers", true,
-	 offsetof(struct numbers, dev.rx_missed)},
-};
-
-static_assert(RTE_DIM(reasons) <= PORT_REASONS_MAX, "callers have room for all");
-
-static uint64_t value(const struct numbers *n, const struct reason *r)
-{
-	uint64_t v;
-
-	memcpy(&v, (const char *)n + r->off, sizeof(v)); // the kernel's u64 is another type
-	return v;
-}
-
-static unsigned xdp_reasons(void *drv, struct port_reason *out, unsigned n)
-{
-	struct numbers now;
-	unsigned i;
-
-	read_numbers(drv, &now);
-	for (i = 0; i < n && i < RTE_DIM(reasons); i++)
-		out[i] = (struct port_reason){.name = reasons[i].name, .help = reasons[i].help,
-					      .lost = reasons[i].lost,
-					      .frames = value(&now, &reasons[i])};
-	return i;
-}
-
-// ---- the sums
-
-// A frame the kernel drops for want of a fill-ring buffer counts in rx_dropped already, so
-// rx_fill_ring_empty_descs is not added. A frame that a full queue of a veth's peer or a dead link
-// swallows completes like any other; only the interface's own counters show it.
-static void xdp_stats(void *drv, struct port_drv_stats *out)
-{
-	struct xdp_port *p = drv;
-	struct numbers now;
-
-	read_numbers(p, &now);
-	*out = (struct port_drv_stats){
-		.tx_errors = ctr_get(&p->tx_errors) + now.xsk.tx_invalid_descs + now.dev.tx_lost,
-	};
-	for (size_t i = 0; i < RTE_DIM(reasons); i++)
-		if (reasons[i].lost)
-			out->rx_missed += value(&now, &reasons[i]);
-	for (unsigned kind = 0; kind < WEIR_N_KEEPS; kind++)
-		out->rx_to_kernel += now.prog[kind];
 }
 
 static bool xdp_gone(void *drv)
@@ -514,13 +447,20 @@ static int outcome(const struct opening *o, int rc, const char *what)
 		       : live_refuse(o->text, rc, "%s: %s: %s", o->ifname, what, strerror(-rc));
 }
 
-// The longest frame that fits any pool.
-enum { XDP_MAX_FRAME = LIVE_XDP_MTU_MAX + TAGGED_OVERHEAD };
+// The longest frame of one buffer, in any pool.
+enum { ONE_BUFFER_FRAME = LIVE_XDP_PAGE_MTU + TAGGED_OVERHEAD };
 static_assert((KERNEL_PAGE - POOL_HEADER - LIVE_MBUF_BYTES - XDP_FRAME_ROOM) / XDP_FRAME_STEP *
 				      XDP_FRAME_STEP -
 			      XDP_FRAME_SLACK ==
-		      XDP_MAX_FRAME,
+		      ONE_BUFFER_FRAME,
 	      "the longest frame with its room fills a page");
+static_assert(LIVE_XDP_MTU_MAX + TAGGED_OVERHEAD <= DESCS_MAX * KERNEL_PAGE,
+	      "the longest frame has its descriptors");
+
+bool xdp_is_long(uint32_t max_frame)
+{
+	return max_frame > ONE_BUFFER_FRAME;
+}
 
 // ---- what an interface and a pool must be like
 
@@ -531,12 +471,9 @@ static int check_netdev(const struct opening *o)
 	struct live_text *text = o->text;
 	uint32_t mtu = conf->mtu != 0 ? conf->mtu : conf->max_frame - TAGGED_OVERHEAD;
 
-	if (conf->max_frame > XDP_MAX_FRAME)
-		return live_refuse(
-			text, -EMSGSIZE,
-			"%s: AF_XDP holds a frame in one memory page, so the largest MTU is %u, "
-			"not %u",
-			d->name, (unsigned)LIVE_XDP_MTU_MAX, mtu);
+	if (conf->max_frame > LIVE_XDP_MTU_MAX + TAGGED_OVERHEAD)
+		return live_refuse(text, -EMSGSIZE, "%s: the largest MTU is %u, not %u", d->name,
+				   (unsigned)LIVE_XDP_MTU_MAX, mtu);
 	if (d->rx_queues > 1)
 		return live_refuse(
 			text, -EINVAL,
@@ -596,10 +533,12 @@ static void socket_close(struct xdp_port *p)
 		(void)xsk_umem__delete(p->umem);
 	p->xsk = NULL;
 	p->umem = NULL;
+	rte_pktmbuf_free(p->head);
+	p->head = NULL;
 	if (p->owned != NULL)
 		rte_mempool_obj_iter(p->pool, free_if_owned, p);
 	p->pending_bytes = 0;
-	p->pending_frames = 0;
+	p->pending_descs = 0;
 }
 
 // The kernel makes a record of some 140 bytes for each chunk of the pool and each port. With 32
@@ -625,12 +564,13 @@ static int socket_try(struct xdp_port *p, uint32_t rx_ring, bool copy)
 		.rx_size = rx_ring,
 		.tx_size = p->tx_size,
 		.libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD,
-		.bind_flags = (uint16_t)(XDP_USE_NEED_WAKEUP | (copy ? XDP_COPY : 0)),
+		.bind_flags = (uint16_t)(XDP_USE_NEED_WAKEUP | (copy ? XDP_COPY : 0) |
+					 (p->long_frames ? XDP_USE_SG : 0)),
 	};
 	int rc = xsk_umem__create(&p->umem, (void *)p->base, p->base_len, &p->fill, &p->completion,
 				  &umem);
 
-	p->longest = buffer - header - XDP_PACKET_HEADROOM;
+	p->longest = (p->long_frames ? chunk : buffer) - header - XDP_PACKET_HEADROOM;
 	if (rc == 0)
 		rc = xsk_socket__create(&p->xsk, p->dev.name, 0, p->umem, &p->rx, &p->tx, &cfg);
 	if (rc != 0)
@@ -658,6 +598,11 @@ static int socket_open(const struct opening *o, bool copy)
 		return live_refuse(
 			o->text, rc,
 			"%s: another program holds its AF_XDP queue; stop that one first", name);
+	if (rc == -EINVAL && p->long_frames)
+		return live_refuse(o->text, rc,
+				   "%s: the kernel holds a frame in one memory page, so the "
+				   "largest MTU is %u; Linux 6.6 and newer carry %u",
+				   name, (unsigned)LIVE_XDP_PAGE_MTU, (unsigned)LIVE_XDP_MTU_MAX);
 	if (rc == -EPERM || rc == -EACCES)
 		return live_refuse(o->text, rc,
 				   "%s: opening an AF_XDP socket is not permitted; run as root",
@@ -763,7 +708,7 @@ static void fill_facts(const struct xdp_port *p, const struct live_conf *conf,
 	};
 	memcpy(facts->mac, p->dev.mac, sizeof(facts->mac));
 	pfc_notes(p, t, facts, text);
-	if (p->finish && !p->native)
+	if (p->finish && (!p->native || p->long_frames))
 		live_note(
 			text,
 			"%s: TCP senders on this machine must not merge segments, because no port "
@@ -790,6 +735,7 @@ static int port_init(const struct opening *o)
 	p->base_len = RTE_ALIGN_CEIL(end, (uintptr_t)KERNEL_PAGE) - p->base;
 	p->header = conf->pool->header_size;
 	p->max_frame = conf->max_frame;
+	p->long_frames = xdp_is_long(conf->max_frame);
 	p->tx_limit_bytes = conf->tx_ring_bytes != 0 ? conf->tx_ring_bytes
 						     : XDP_TX_RING_BYTES_DEFAULT;
 	p->tx_size = xdp_tx_ring(p->tx_limit_bytes);
@@ -828,7 +774,7 @@ static int get_program(const struct opening *o)
 	if (o->conf->program != NULL)
 		xdp_attach_borrow(&p->attach, o->conf->program);
 	else
-		rc = xdp_attach_load(&p->attach, o->text);
+		rc = xdp_attach_load(&p->attach, xdp_is_long(o->conf->max_frame), o->text);
 	for (uint32_t i = 0; rc == 0 && i < WEIR_XDP_N_COUNTS; i++)
 		p->counts_at_open[i] = xdp_attach_count(&p->attach, i);
 	return rc;
@@ -946,19 +892,15 @@ static unsigned wait_fds(void *drv, int *fds)
 	return 2;
 }
 
-static const struct port_ops xdp_ops = {
-	.rx = xdp_rx,
-	.rx_depth = xdp_rx_depth,
-	.tx_room = xdp_tx_room,
-	.tx = xdp_tx,
-	.tx_pending = xdp_tx_pending,
-	.pause = xdp_pause,
-	.stats = xdp_stats,
-	.link_up = xdp_link_up,
-	.gone = xdp_gone,
-	.reasons = xdp_reasons,
-	.wait_fds = wait_fds,
-};
+#define XDP_OPS(rx_of)                                                                             \
+	{                                                                                          \
+		.rx = rx_of, .rx_depth = xdp_rx_depth, .tx_room = xdp_tx_room, .tx = xdp_tx,       \
+		.tx_pending = xdp_tx_pending, .pause = xdp_pause, .stats = xdp_stats,              \
+		.link_up = xdp_link_up, .gone = xdp_gone, .reasons = xdp_reasons,                  \
+		.wait_fds = wait_fds                                                               \
+	}
+
+static const struct port_ops xdp_ops = XDP_OPS(xdp_rx), xdp_ops_long = XDP_OPS(xdp_rx_long);
 
 // The order matters: who owns the interface is settled before its queue is taken, and the rings are
 // full before the program sends the first frame into them.
@@ -989,7 +931,7 @@ int xdp_open(const char *ifname, const struct live_conf *conf, struct live_port 
 	if (!p->zero_copy && !traits_of(p->dev.driver)->has_rate)
 		p->tx_empty_bytes *= XDP_KERNEL_BATCH;
 	p->tx_empty_bytes = RTE_MAX(p->tx_limit_bytes, p->tx_empty_bytes);
-	*out = (struct live_port){.ops = &xdp_ops,
+	*out = (struct live_port){.ops = p->long_frames ? &xdp_ops_long : &xdp_ops,
 				  .drv = p,
 				  .close = xdp_close,
 				  .info = xdp_info,

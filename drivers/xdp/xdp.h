@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // AF_XDP port: a kernel interface as a switch port, on our own rings over the process's frame pool.
 // The memory of the whole pool is registered with the kernel once per port, so a frame received on
-// one port leaves through another without a copy of ours. One queue; one segment per frame.
+// one port leaves through another without a copy of ours. One queue. Where a port carries more than
+// a page, the kernel cuts frames into several buffers, and rx() puts them together.
 //
 // The control thread opens and closes; the operations follow the thread rules of port_ops.h.
 // PFC is parsed in the XDP program, before the ring: port_ops.pause() reads its times, and the
@@ -37,6 +38,9 @@ enum {
 	XDP_KERNEL_BATCH = 32, // frames that a call sends in copy mode
 	XDP_TX_CONTROL_SPARE = 32, // descriptors that only MAC control frames may use
 };
+
+// Whether the kernel cuts frames up to max_frame into several buffers. Linux 6.6 and newer do so.
+bool xdp_is_long(uint32_t max_frame);
 
 // Bytes of mbuf buffer for frames up to max_frame.
 uint32_t xdp_data_room(uint32_t max_frame);

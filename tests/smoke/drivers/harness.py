@@ -51,20 +51,20 @@ def make_topology():
         make_pair(name)
 
 
-def make_pair(name, queues=1, mtu=1500):
+def make_pair(name, queues=1, mtu=1500, peer_queues=1):
     ip("sw", "link", "add", f"sw{name}", "numrxqueues", str(queues), "numtxqueues", str(queues),
-       "type", "veth", "peer", "name", f"e{name}", "numrxqueues", "1", "numtxqueues", "1",
-       "netns", ns(name))
+       "type", "veth", "peer", "name", f"e{name}", "numrxqueues", "1",
+       "numtxqueues", str(peer_queues), "netns", ns(name))
     inside(name, "ethtool", "-K", f"e{name}", "tx", "off", "txvlan", "off")
     ip("sw", "link", "set", f"sw{name}", "mtu", str(mtu))
     ip(name, "link", "set", f"e{name}", "mtu", str(mtu), "up")
 
 
-def remake(mtu=1500, queues=1):
-    """A fresh pair for tests that leave marks on the interfaces."""
+def remake(mtu=1500, queues=1, peer_queues=1):
+    """Fresh pairs. A veth whose peer has two transmit queues refuses native XDP."""
     for name in ("a", "b"):
         ip("sw", "link", "del", f"sw{name}")
-        make_pair(name, queues if name == "a" else 1, mtu)
+        make_pair(name, queues if name == "a" else 1, mtu, peer_queues)
 
 
 def remove_topology():

@@ -89,7 +89,7 @@ static void the_kernel_takes_the_program(void **state)
 	struct live_text text = {0};
 
 	(void)state;
-	load_error = xdp_attach_load(&attach, &text);
+	load_error = xdp_attach_load(&attach, false, &text);
 	if (load_error != 0 && load_error != -EPERM)
 		fail_msg("%s", text.err);
 	if (load_error == 0)

@@ -26,7 +26,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from redis_rig import Bridge, LiveSwitch, Redis, case, first_policy, want, wait_for  # noqa: E402
 from test_live import SPEED_MBPS, all_arrived, change_each_second, traffic  # noqa: E402
 
-SKIPPED, SECONDS, HOSTS, MOST_POOL, XDP_MTU = 77, 5, 3, 12_000_000, 3554
+SKIPPED, SECONDS, HOSTS, MOST_POOL, MTU = 77, 5, 3, 12_000_000, 9100
 # Frames that the switch wanted and could not keep.
 LOSSES = {"ingress-pool", "headroom-overrun", "egress-tail", "wred", "no-mbuf"}
 LOOKUP = ("# speed cable size xon xoff threshold xon_offset\n"
@@ -125,7 +125,7 @@ def l2_sample(folder):
     for port in ports:
         db["PORT"][port]["speed"] = str(SPEED_MBPS)
     return Sample("l2switch", db, ports, [(line.format(*ports), shows)
-                                          for line, shows in L2_CHANGES], "0", XDP_MTU)
+                                          for line, shows in L2_CHANGES], "0", MTU)
 
 
 def runs_a_switch(build, sample, folder):

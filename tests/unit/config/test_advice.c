@@ -189,11 +189,11 @@ static void a_max_rate_above_the_speed_is_warned_of(void **state)
 static void an_mtu_beyond_the_device_is_warned_of(void **state)
 {
 	static const struct row rows[] = {
-		{"ports:\n  - {name: a, device: \"xdp:a\", speed: 1G, mtu: 3555}\n",
-		 "t:2:48: warning: ports[0] (a).mtu: an xdp: device carries 3554 at most, and weir"
-		 " does not start with more: give the port and its peers mtu 3554, or a pci:"
+		{"ports:\n  - {name: a, device: \"xdp:a\", speed: 1G, mtu: 9217}\n",
+		 "t:2:48: warning: ports[0] (a).mtu: an xdp: device carries 9216 at most, and weir"
+		 " does not start with more: give the port and its peers mtu 9216, or a pci:"
 		 " device\n"},
-		{"ports:\n  - {name: a, device: \"xdp:a\", speed: 1G, mtu: 3554}\n", ""},
+		{"ports:\n  - {name: a, device: \"xdp:a\", speed: 1G, mtu: 9216}\n", ""},
 		{"ports:\n  - {name: a, device: \"wire:a\", speed: 1G, mtu: 9000}\n", ""},
 	};
 

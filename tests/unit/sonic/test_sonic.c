@@ -153,8 +153,7 @@ static char *replaced(const char *text, const char *old, const char *new)
 
 	if (at == NULL)
 		fail_msg("\"%s\" is not in\n%s", old, text);
-	assert_true(asprintf(&out, "%.*s%s%s", (int)(at - text), text, new,
-			     at + strlen(old)) > 0);
+	assert_true(asprintf(&out, "%.*s%s%s", (int)(at - text), text, new, at + strlen(old)) > 0);
 	return out;
 }
 
@@ -189,8 +188,8 @@ static unsigned count_missing(const struct sonic_config *a, const struct sonic_c
 
 		if (!comes_back(row) || (other != NULL && strcmp(other, row->value) == 0))
 			continue;
-		fprintf(stderr, "%s %s|%s %s: %s, not %s\n", what, row->table, row->key,
-			row->field, row->value, other != NULL ? other : "there");
+		fprintf(stderr, "%s %s|%s %s: %s, not %s\n", what, row->table, row->key, row->field,
+			row->value, other != NULL ? other : "there");
 		n++;
 	}
 	return n;
@@ -496,9 +495,12 @@ static void headroom_below_the_need_of_the_link_is_warned_of(void **state)
 static void a_wrong_lookup_table_is_refused(void **state)
 {
 	static const char *const texts[] = {"10000 5m 1 2 3 0\n1000x 5m 1 2 3 0\n",
-					    "10000 5 1 2 3 0\n", "10000 5m 1 2 0 0\n",
-					    "10000 5m 1 2 3 8\n", "10000 5m 1 2 3\n",
-					    "10000 5m 1 2 3 0 1 2\n", "# nothing\n"};
+					    "10000 5 1 2 3 0\n",
+					    "10000 5m 1 2 0 0\n",
+					    "10000 5m 1 2 3 8\n",
+					    "10000 5m 1 2 3\n",
+					    "10000 5m 1 2 3 0 1 2\n",
+					    "# nothing\n"};
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -628,8 +630,7 @@ static void a_policy_by_hand_returns_from_sonic(void **state)
 				    sizeof(a->ports[i].classify));
 		assert_memory_equal(&a->ports[i].sched, &b->ports[i].sched,
 				    sizeof(a->ports[i].sched));
-		assert_memory_equal(&a->ports[i].vlan, &b->ports[i].vlan,
-				    sizeof(a->ports[i].vlan));
+		assert_memory_equal(&a->ports[i].vlan, &b->ports[i].vlan, sizeof(a->ports[i].vlan));
 		assert_int_equal(a->ports[i].watchdog.detect_ns, b->ports[i].watchdog.detect_ns);
 		assert_int_equal(a->ports[i].watchdog.action, b->ports[i].watchdog.action);
 	}
@@ -701,13 +702,19 @@ static void ports_are_chosen_and_get_devices(void **state)
 static void names_and_addresses_stay_texts(void **state)
 {
 	static const char *const names[] = {
-		"W\\n        flood: on\\n#", "W\\u0085        flood: on\\u0085#",
-		"W\\u2028        flood: on\\u2028#", "\\\"W\\r\\tW\\u0001",
+		"W\\n        flood: on\\n#",
+		"W\\u0085        flood: on\\u0085#",
+		"W\\u2028        flood: on\\u2028#",
+		"\\\"W\\r\\tW\\u0001",
 	};
 	static const char *const addresses[] = {
 		("10.0.0.1/24\\\"]}\\n  - {name: evil, device: \\\"vdev:net_pcap0,tx_pcap=/x\\\", "
 		 "ip: [\\\"10.0.9.1/24"),
-		"10.0.0.1", "fd00::g/64", "10.0.0.1/33", "", "10.0.0.1/24 ",
+		"10.0.0.1",
+		"fd00::g/64",
+		"10.0.0.1/33",
+		"",
+		"10.0.0.1/24 ",
 	};
 	const struct sonic_import_options o = {0};
 	char json[PATH_LEN * 2], *text;
@@ -721,7 +728,8 @@ static void names_and_addresses_stay_texts(void **state)
 			 "{\"%s\": {\"ecn\": \"ecn_all\", \"green_min_threshold\": \"30000\", "
 			 "\"green_max_threshold\": \"60000\", \"green_drop_probability\": \"10\", "
 			 "\"wred_green_enable\": \"true\"}}, \"QUEUE\": {\"Ethernet0|3\": "
-			 "{\"wred_profile\": \"%s\"}}}", names[i], names[i]);
+			 "{\"wred_profile\": \"%s\"}}}",
+			 names[i], names[i]);
 		add_text(&c, json);
 		text = policy_of(&c);
 		assert_has(text, "kmax: 60");
@@ -740,42 +748,35 @@ static void names_and_addresses_stay_texts(void **state)
 		struct sonic_config c = {0};
 		struct sonic_report r = {0};
 
-		snprintf(json, sizeof(json), "{\"PORT\": {\"Ethernet0\": {}}, "
+		snprintf(json, sizeof(json),
+			 "{\"PORT\": {\"Ethernet0\": {}}, "
 			 "\"VLAN\": {\"Vlan5\": {\"vlanid\": \"5\"}}, \"%s|%s\": {}}}",
 			 i % 2 ? "VLAN_INTERFACE\": {\"Vlan5" : "INTERFACE\": {\"Ethernet0",
 			 addresses[i / 2]);
 		add_text(&c, json);
 		assert_null(imported(&c, &o, &r));
-		assert_has(report_text(&r), i % 2 ? "error: VLAN_INTERFACE|Vlan5"
-						  : "error: INTERFACE|Ethernet0");
+		assert_has(report_text(&r),
+			   i % 2 ? "error: VLAN_INTERFACE|Vlan5" : "error: INTERFACE|Ethernet0");
 		sonic_report_fini(&r);
 		sonic_config_fini(&c);
 	}
 }
 
-// AF_XDP holds a frame in one memory page.
-static void an_mtu_above_that_of_the_device_is_warned_of(void **state)
+// And the export writes no mtu, as the tables have none.
+static void a_port_without_mtu_has_that_of_sonic_on_any_device(void **state)
 {
 	const struct sonic_import_options o = {
-		.ports = "Ethernet0=xdp:a,Ethernet4=xdp:b,Ethernet8=pci:0000:01:00.0,"
-			 "Ethernet12=xdp:d"};
+		.ports = "Ethernet0=xdp:a,Ethernet4=pci:0000:01:00.0"};
 	struct sonic_config c = {0};
 	struct sonic_report r = {0};
 	char *text;
 
 	(void)state;
-	add_text(&c, "{\"PORT\": {\"Ethernet0\": {\"mtu\": \"3555\"}, \"Ethernet4\": {}, "
-		     "\"Ethernet8\": {\"mtu\": \"9100\"}, "
-		     "\"Ethernet12\": {\"mtu\": \"3554\"}}}");
+	add_text(&c, "{\"PORT\": {\"Ethernet0\": {}, \"Ethernet4\": {}}}");
 	text = imported(&c, &o, &r);
 	assert_non_null(text);
-	assert_has(report_text(&r),
-		   "warning: PORT|Ethernet0 mtu: is above 3554, the most that an xdp: "
-		   "device carries: give the peers and this port mtu 3554, or a pci: device\n");
-	assert_has(text, "\"xdp:a\", mtu: 3555");
-	// The port runs, and the export writes no mtu, as the tables have none.
-	assert_has(report_text(&r), "warning: PORT|Ethernet4 mtu: is not given, and so 9100 on a");
-	assert_has(text, "\"xdp:b\", mtu: 3554");
+	assert_has(text, "\"xdp:a\", mtu: 9100");
+	assert_has(text, "\"pci:0000:01:00.0\", mtu: 9100");
 	same_tables(&c, text);
 	free(text);
 	sonic_report_fini(&r);
@@ -797,8 +798,7 @@ static void a_table_with_a_slip_in_its_name_is_found(void **state)
 	assert_has(report_text(&r),
 		   "ignored: BUFFER_POOLS: is not known: did you mean BUFFER_POOL?\n");
 	assert_has(report_text(&r), "ignored: DSCP_TO_FC_MAP: does not concern");
-	assert_has(report_text(&r),
-		   "ignored: BGP_NEIGHBOR: does not concern a switch like this\n");
+	assert_has(report_text(&r), "ignored: BGP_NEIGHBOR: does not concern a switch like this\n");
 	sonic_report_fini(&r);
 	sonic_config_fini(&c);
 }
@@ -986,7 +986,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_sonic_cannot_say_is_named),
 		cmocka_unit_test(ports_are_chosen_and_get_devices),
 		cmocka_unit_test(names_and_addresses_stay_texts),
-		cmocka_unit_test(an_mtu_above_that_of_the_device_is_warned_of),
+		cmocka_unit_test(a_port_without_mtu_has_that_of_sonic_on_any_device),
 		cmocka_unit_test(a_table_with_a_slip_in_its_name_is_found),
 		cmocka_unit_test(a_partial_import_leaves_out_what_is_refused),
 		cmocka_unit_test(many_keys_share_a_line),
