@@ -231,18 +231,16 @@ static void b2_xoff_is_refreshed_before_the_quanta_run_out(void **state)
 }
 
 // One source, three egress ports that hold its frames; drained one frame at a time.
-static void b3_xon_leaves_at_exactly_the_predicted_departure(void **state)
+static void xon_leaves_as_predicted(const char *xon_offset, uint64_t offset, uint64_t xon)
 {
 	struct setup s = usual;
 	struct bench *b;
-	uint64_t pool, left, offset;
+	uint64_t pool, left;
 
-	(void)state;
-	s.xon_offset = "5KB";
+	s.xon_offset = xon_offset;
 	b = bench_open(yaml(&s), 0);
 	pool = b->policy->buffer.ingress_pool_cells;
-	offset = b->policy->ports[0].pg[3].xon_offset_cells;
-	assert_int_equal(offset, 20);
+	assert_int_equal(b->policy->ports[0].pg[3].xon_offset_cells, offset);
 	hosts_ignore_pause(b);
 	for (unsigned p = 1; p < 4; p++)
 		bench_tx(b, p, -1, false);
@@ -253,7 +251,8 @@ static void b3_xon_leaves_at_exactly_the_predicted_departure(void **state)
 	}
 	left = shared(b, 0);
 	assert_int_equal(headroom(b, 0), 1);
-	// Headroom goes first; then XON at the first `left` with left <= pool - left - offset.
+	assert_true(left > xon);
+	// Headroom goes first; then XON at the first `left` with left <= max(xon, T - offset).
 	for (unsigned departed = 1; b->host[0].n_pfc == 1; departed++) {
 		unsigned port = 1 + departed % 3;
 		uint64_t sent = b->host[port].n_rx;
@@ -265,7 +264,7 @@ static void b3_xon_leaves_at_exactly_the_predicted_departure(void **state)
 		assert_int_equal(b->host[port].n_rx, sent + 1);
 		if (departed > 1)
 			left--;
-		if (left <= pool - left - offset)
+		if (left <= xon || left <= pool - left - offset)
 			assert_int_equal(b->host[0].n_pfc, 2);
 		else
 			assert_int_equal(b->host[0].n_pfc, 1);
@@ -273,7 +272,15 @@ static void b3_xon_leaves_at_exactly_the_predicted_departure(void **state)
 	}
 	assert_int_equal(bench_pfc_times(&b->host[0].pfc[1]).enable, 1 << 3);
 	assert_int_equal(bench_pfc_times(&b->host[0].pfc[1]).quanta[3], 0);
+	assert_true(xon == 0 || left == xon);
 	bench_close(b);
+}
+
+static void b3_xon_leaves_at_exactly_the_predicted_departure(void **state)
+{
+	(void)state;
+	xon_leaves_as_predicted("5KB", 20, 0);
+	xon_leaves_as_predicted("128000, xon: 430080", 500, 1680);
 }
 
 static void b4_groups_filled_one_after_another_halve_what_is_left(void **state)
