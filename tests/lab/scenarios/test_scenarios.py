@@ -153,7 +153,9 @@ class Scenarios(unittest.TestCase):
     def test_an_incast_of_2_to_32_loses_nothing_and_is_fair(self):
         done = lab("sweep", SCENARIOS / "incast.yaml", "--quiet", "--jobs", "1", "--vary",
                    "params.n=2,8,32", "--set", "duration=30ms", "--set",
-                   'expect=[lossless_drops == 0, xoffs(s1) > 0, "slowdown(incast, max) <= 33", '
+                   'expect=[lossless_drops == 0, "xoffs(s1.p[1-$n].3) > 0", '
+                   '"utilisation(s1.p$ports, 10ms, 30ms) >= 99%", '
+                   '"slowdown(incast, max) <= $n + 1", '
                    '"slowdown(incast, min) >= 0.95 * slowdown(incast, max)"]')
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertEqual(done.stdout.count("PASS"), 3)
