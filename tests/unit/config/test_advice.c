@@ -186,21 +186,6 @@ static void a_max_rate_above_the_speed_is_warned_of(void **state)
 	expect_rows(&link, 1, &facts);
 }
 
-static void an_mtu_beyond_the_device_is_warned_of(void **state)
-{
-	static const struct row rows[] = {
-		{"ports:\n  - {name: a, device: \"xdp:a\", speed: 1G, mtu: 9217}\n",
-		 "t:2:48: warning: ports[0] (a).mtu: an xdp: device carries 9216 at most, and weir"
-		 " does not start with more: give the port and its peers mtu 9216, or a pci:"
-		 " device\n"},
-		{"ports:\n  - {name: a, device: \"xdp:a\", speed: 1G, mtu: 9216}\n", ""},
-		{"ports:\n  - {name: a, device: \"wire:a\", speed: 1G, mtu: 9000}\n", ""},
-	};
-
-	(void)state;
-	EXPECT(rows);
-}
-
 static void a_port_whose_frames_have_no_pcp_is_warned_of(void **state)
 {
 	static const struct row rows[] = {
@@ -297,7 +282,6 @@ int main(void)
 		cmocka_unit_test(a_class_in_which_no_host_is_found_is_warned_of),
 		cmocka_unit_test(a_profile_without_a_port_is_warned_of),
 		cmocka_unit_test(a_max_rate_above_the_speed_is_warned_of),
-		cmocka_unit_test(an_mtu_beyond_the_device_is_warned_of),
 		cmocka_unit_test(a_port_whose_frames_have_no_pcp_is_warned_of),
 		cmocka_unit_test(a_port_in_no_vlan_is_warned_of),
 		cmocka_unit_test(a_control_plane_without_a_tap_is_warned_of),
