@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -175,23 +176,26 @@ static void append(struct rte_mbuf *head, struct rte_mbuf *m)
 static uint16_t xdp_rx_long(void *drv, struct rte_mbuf **pkts, uint16_t n)
 {
 	struct xdp_port *p = drv;
-	uint32_t idx = 0, frames = 0, got = xsk_ring_cons__peek(&p->rx, n, &idx);
+	uint32_t idx = 0, frames = 0, descs = 0, got;
 
-	prefetch_all(p, idx, got);
-	for (uint32_t i = 0; i < got; i++) {
-		const struct xdp_desc *d = xsk_ring_cons__rx_desc(&p->rx, idx + i);
-		struct rte_mbuf *m = take_buffer(p, d);
+	while (frames < n && (got = xsk_ring_cons__peek(&p->rx, n - frames, &idx)) > 0) {
+		prefetch_all(p, idx, got);
+		for (uint32_t i = 0; i < got; i++) {
+			const struct xdp_desc *d = xsk_ring_cons__rx_desc(&p->rx, idx + i);
+			struct rte_mbuf *m = take_buffer(p, d);
 
-		if (p->head == NULL)
-			p->head = m;
-		else
-			append(p->head, m);
-		if ((d->options & XDP_PKT_CONTD) == 0) {
-			pkts[frames++] = p->head;
-			p->head = NULL;
+			if (p->head == NULL)
+				p->head = m;
+			else
+				append(p->head, m);
+			if ((d->options & XDP_PKT_CONTD) == 0) {
+				pkts[frames++] = p->head;
+				p->head = NULL;
+			}
 		}
+		descs += got;
 	}
-	return finish_rx(p, pkts, frames, got, n);
+	return finish_rx(p, pkts, frames, descs, n);
 }
 
 // The kernel's producer index, read fresh, less what rx() has taken.
@@ -412,9 +416,12 @@ static const struct driver_trait {
 	{"hv_netvsc", false, true, true, .unfinished = true},
 	{"vmxnet3", false, true, true, .unfinished = true},
 	{"ena", false, true, true},
-	{"igb", true, true, true, true},   {"igc", true, true, true, true},
-	{"e1000e", true, true, true, true}, {"i40e", true, false, false},
-	{"ice", true, false, false},	   {"mlx5_core", true, false, true},
+	{"igb", true, true, true, true},
+	{"igc", true, true, true, true},
+	{"e1000e", true, true, true, true},
+	{"i40e", true, false, false},
+	{"ice", true, false, false},
+	{"mlx5_core", true, false, true},
 	{"", true, false, true}, // any other: stays last
 };
 
@@ -443,8 +450,7 @@ struct opening {
 // rc, with what failed where it is not 0.
 static int outcome(const struct opening *o, int rc, const char *what)
 {
-	return rc == 0 ? 0
-		       : live_refuse(o->text, rc, "%s: %s: %s", o->ifname, what, strerror(-rc));
+	return rc == 0 ? 0 : live_refuse(o->text, rc, "%s: %s: %s", o->ifname, what, strerror(-rc));
 }
 
 // The longest frame of one buffer, in any pool.
@@ -456,6 +462,17 @@ static_assert((KERNEL_PAGE - POOL_HEADER - LIVE_MBUF_BYTES - XDP_FRAME_ROOM) / X
 	      "the longest frame with its room fills a page");
 static_assert(LIVE_XDP_MTU_MAX + TAGGED_OVERHEAD <= DESCS_MAX * KERNEL_PAGE,
 	      "the longest frame has its descriptors");
+
+// The kernel does not say whether a socket may have frames of several buffers.
+static uint32_t largest_mtu(void)
+{
+	struct utsname u;
+	unsigned major, minor;
+
+	if (uname(&u) != 0 || sscanf(u.release, "%u.%u", &major, &minor) != 2)
+		return LIVE_XDP_PAGE_MTU;
+	return major > 6 || (major == 6 && minor >= 6) ? LIVE_XDP_MTU_MAX : LIVE_XDP_PAGE_MTU;
+}
 
 bool xdp_is_long(uint32_t max_frame)
 {
@@ -469,11 +486,14 @@ static int check_netdev(const struct opening *o)
 	const struct netdev *d = &o->p->dev;
 	const struct live_conf *conf = o->conf;
 	struct live_text *text = o->text;
+	uint32_t most = largest_mtu();
 	uint32_t mtu = conf->mtu != 0 ? conf->mtu : conf->max_frame - TAGGED_OVERHEAD;
 
-	if (conf->max_frame > LIVE_XDP_MTU_MAX + TAGGED_OVERHEAD)
-		return live_refuse(text, -EMSGSIZE, "%s: the largest MTU is %u, not %u", d->name,
-				   (unsigned)LIVE_XDP_MTU_MAX, mtu);
+	if (conf->max_frame > most + TAGGED_OVERHEAD)
+		return live_refuse(
+			text, -EMSGSIZE, "%s: the largest MTU is %u, not %u%s", d->name, most, mtu,
+			most == LIVE_XDP_PAGE_MTU ? "; Linux 6.6 and newer carry longer frames"
+						  : "");
 	if (d->rx_queues > 1)
 		return live_refuse(
 			text, -EINVAL,
@@ -547,11 +567,11 @@ static void socket_close(struct xdp_port *p)
 // is longer than a buffer. A NIC that writes into the buffer itself needs its real length.
 static int socket_try(struct xdp_port *p, uint32_t rx_ring, bool copy)
 {
-	uint32_t header = p->header + (uint32_t)sizeof(struct rte_mbuf) +
-			  rte_pktmbuf_priv_size(p->pool);
+	uint32_t header =
+		p->header + (uint32_t)sizeof(struct rte_mbuf) + rte_pktmbuf_priv_size(p->pool);
 	uint32_t chunk = header + rte_pktmbuf_data_room_size(p->pool);
-	uint32_t buffer = RTE_MIN(RTE_MAX(chunk, (uint32_t)KERNEL_CHUNK_MIN),
-				  (uint32_t)KERNEL_PAGE);
+	uint32_t buffer =
+		RTE_MIN(RTE_MAX(chunk, (uint32_t)KERNEL_CHUNK_MIN), (uint32_t)KERNEL_PAGE);
 	const struct xsk_umem_config umem = {
 		.fill_size = rx_ring,
 		.comp_size = p->tx_size,
@@ -598,11 +618,6 @@ static int socket_open(const struct opening *o, bool copy)
 		return live_refuse(
 			o->text, rc,
 			"%s: another program holds its AF_XDP queue; stop that one first", name);
-	if (rc == -EINVAL && p->long_frames)
-		return live_refuse(o->text, rc,
-				   "%s: the kernel holds a frame in one memory page, so the "
-				   "largest MTU is %u; Linux 6.6 and newer carry %u",
-				   name, (unsigned)LIVE_XDP_PAGE_MTU, (unsigned)LIVE_XDP_MTU_MAX);
 	if (rc == -EPERM || rc == -EACCES)
 		return live_refuse(o->text, rc,
 				   "%s: opening an AF_XDP socket is not permitted; run as root",
@@ -658,12 +673,11 @@ static int attach(const struct opening *o)
 	rc = xdp_attach_link(&p->attach, p->fd, p->dev.ifindex, XDP_MODE_GENERIC);
 	if (rc != 0)
 		return outcome(o, rc, "the XDP program cannot be attached");
-	live_note(
-		o->text,
-		"%s: the driver refused native XDP (%s), so the slower generic hook is used; a "
-		"veth wants its peer's MTU at 3506 or less and no more transmit queues there than "
-		"it has receive queues\n",
-		p->dev.name, strerror(-native_rc));
+	live_note(o->text,
+		  "%s: the driver refused native XDP (%s), so the slower generic hook is used; a "
+		  "veth wants %sno more transmit queues at its peer than it has receive queues\n",
+		  p->dev.name, strerror(-native_rc),
+		  p->long_frames ? "" : "its peer's MTU at 3506 or less and ");
 	return 0;
 }
 
@@ -708,7 +722,7 @@ static void fill_facts(const struct xdp_port *p, const struct live_conf *conf,
 	};
 	memcpy(facts->mac, p->dev.mac, sizeof(facts->mac));
 	pfc_notes(p, t, facts, text);
-	if (p->finish && (!p->native || p->long_frames))
+	if (p->finish && !p->native)
 		live_note(
 			text,
 			"%s: TCP senders on this machine must not merge segments, because no port "
@@ -737,7 +751,8 @@ static int port_init(const struct opening *o)
 	p->max_frame = conf->max_frame;
 	p->long_frames = xdp_is_long(conf->max_frame);
 	p->tx_limit_bytes = conf->tx_ring_bytes != 0 ? conf->tx_ring_bytes
-						     : XDP_TX_RING_BYTES_DEFAULT;
+						     : RTE_MAX((uint32_t)XDP_TX_RING_BYTES_DEFAULT,
+							       2 * p->max_frame);
 	p->tx_size = xdp_tx_ring(p->tx_limit_bytes);
 	p->pause = p->attach.pause;
 	p->bind_tries = conf->no_wait ? 1 : BIND_TRIES;
@@ -824,7 +839,7 @@ static void describe(const struct netdev *d, struct live_info *out)
 	*out = (struct live_info){
 		.ifindex = d->ifindex,
 		.mtu = d->mtu,
-		.mtu_max = LIVE_XDP_MTU_MAX,
+		.mtu_max = largest_mtu(),
 		.rx_queues = d->rx_queues,
 		.combined_queues = d->combined_queues,
 		.has_rate = t->has_rate,
