@@ -17,14 +17,17 @@ RECORDED = {
     "expect": ["utilisation(s1.p$n) >= 0%"],
 }
 SCENARIOS = [RECORDED, "dcbx-auto", "storm-timing", "ring-deadlock", "slow-receiver",
-             "tcp-beside-rdma", "ipcc-incast",
-             f"{ROOT}/conf/lab/held-out/fresh-change-web-streams.yaml"]
+             "tcp-beside-rdma", "ipcc-incast", "auto-incast"]
+# A model that has a row for this traffic.
+SETTINGS = {"auto-incast": {"policy.profiles.roce.classes.3.ecn":
+                            f"{{mode: auto, model: {ROOT}/conf/models/lab.ecn}}"}}
 
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory):
     import weir
-    return [weir.lab.run(s, out=tmp_path_factory.mktemp("run"), metrics=["xoffs"]).report
+    return [weir.lab.run(s, out=tmp_path_factory.mktemp("run"), metrics=["xoffs"],
+                         settings=SETTINGS.get(s) if isinstance(s, str) else None).report
             for s in SCENARIOS]
 
 
