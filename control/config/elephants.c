@@ -13,7 +13,7 @@ static bool are_on(const struct config *c)
 }
 
 // A flow cannot reach 1 Gb/s by a port of 1 Gb/s.
-static uint64_t rate_of(const struct compiler *k, const struct cfg_elephants *e)
+static uint64_t rate_of_elephants(const struct compiler *k, const struct cfg_elephants *e)
 {
 	uint64_t bps = (uint64_t)e->rate.n;
 
@@ -56,9 +56,8 @@ static const struct config_port *lossless_on(const struct config *c, unsigned cl
 
 static void check_target(const struct subject *x, const struct cfg_val *to)
 {
-	const struct config_port *p = to->given && !to->bad
-					      ? lossless_on(x->c, (unsigned)to->n)
-					      : NULL;
+	const struct config_port *p =
+		to->given && !to->bad ? lossless_on(x->c, (unsigned)to->n) : NULL;
 
 	if (p != NULL && !x->cls->lossless.n)
 		REFUSE(x->s, to,
@@ -132,7 +131,7 @@ void compile_elephants(struct compiler *k)
 {
 	static const struct cfg_sized none;
 	const struct cfg_elephants *e = &k->c->root.sw.elephants;
-	uint64_t rate_bps = rate_of(k, e);
+	uint64_t rate_bps = rate_of_elephants(k, e);
 
 	k->p->elephants = (struct elephant_params){
 		.enabled = are_on(k->c),

@@ -725,7 +725,8 @@ static const struct cfg_row elephants_rows[] = {
 		 "two of them, at most an eighth of this"},
 	{NUMBER(RATE, cfg_elephants, end_rate), .min = KB(1), .max = GIGA(800),
 	 .dflt_text = "half of rate",
-	 .help = "an elephant ends when its mean rate over `end_age` is below this rate"},
+	 .help = "an elephant ends when its mean rate over `end_age` is below this rate, or "
+		 "below `rate` if that is less"},
 	{NUMBER(TIME, cfg_elephants, age), .min = US(10), .max = SECONDS(10), .dflt = MS(10),
 	 .help = "after such a pause the next frames of a flow are mice, except an elephant's"},
 	{NUMBER(TIME, cfg_elephants, end_age), .min = US(10), .max = SECONDS(10), .dflt = MS(100),

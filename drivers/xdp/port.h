@@ -30,7 +30,7 @@ struct xdp_port {
 	uint32_t tx_size;
 	uint32_t max_frame;
 	uint32_t longest; // frame that the program lets pass, bytes
-	struct rte_mbuf *head; // of a frame whose last buffer is still to come, else NULL
+	struct rte_mbuf *head; // first buffer of a frame that is not complete; NULL: none
 	bool finish; // checksums that the sender left unfinished
 	int fd;
 	const struct weir_xdp_pause *pause; // owned by attach

@@ -253,7 +253,7 @@ static __always_inline const __u8 *ether_type(const __u8 *data, const __u8 *end)
 }
 
 // long_frames: `data` to `end` is the first piece of a frame that may have several.
-static __always_inline int take(struct xdp_md *ctx, int long_frames)
+static __always_inline int steer_frame(struct xdp_md *ctx, int long_frames)
 {
 	const __u8 *data = (const __u8 *)(long)ctx->data;
 	const __u8 *end = (const __u8 *)(long)ctx->data_end;
@@ -285,13 +285,13 @@ static __always_inline int take(struct xdp_md *ctx, int long_frames)
 SEC("xdp")
 int weir_xdp(struct xdp_md *ctx)
 {
-	return take(ctx, 0);
+	return steer_frame(ctx, 0);
 }
 
 SEC("xdp.frags")
 int weir_xdp_long(struct xdp_md *ctx)
 {
-	return take(ctx, 1);
+	return steer_frame(ctx, 1);
 }
 
 char _license[] SEC("license") = "GPL";

@@ -162,7 +162,7 @@ static uint16_t xdp_rx(void *drv, struct rte_mbuf **pkts, uint16_t n)
 
 // Puts a buffer behind those of its frame. The program lets no frame pass that is longer than the
 // room of the first one.
-static void append(struct rte_mbuf *head, struct rte_mbuf *m)
+static void append_buffer(struct rte_mbuf *head, struct rte_mbuf *m)
 {
 	char *end = rte_pktmbuf_append(head, m->data_len);
 
@@ -187,7 +187,7 @@ static uint16_t xdp_rx_long(void *drv, struct rte_mbuf **pkts, uint16_t n)
 			if (p->head == NULL)
 				p->head = m;
 			else
-				append(p->head, m);
+				append_buffer(p->head, m);
 			if ((d->options & XDP_PKT_CONTD) == 0) {
 				pkts[frames++] = p->head;
 				p->head = NULL;
@@ -307,7 +307,7 @@ static uint32_t descs_of(const struct rte_mbuf *m)
 	return (m->pkt_len + KERNEL_PAGE - 1) / KERNEL_PAGE;
 }
 
-static bool put(struct xdp_port *p, struct rte_mbuf *m, uint32_t n_descs)
+static bool put_frame(struct xdp_port *p, struct rte_mbuf *m, uint32_t n_descs)
 {
 	uint64_t chunk = xdp_chunk(p, m);
 	uint64_t offset = rte_pktmbuf_mtod(m, uintptr_t) - p->base - chunk;
@@ -352,7 +352,8 @@ static uint16_t xdp_tx(void *drv, struct rte_mbuf **pkts, uint16_t n)
 		uint32_t spare = is_mac_control(m) ? 0 : XDP_TX_CONTROL_SPARE;
 		uint32_t n_descs = descs_of(m);
 
-		if (p->pending_descs + n_descs - 1 + spare >= p->tx_size || !put(p, m, n_descs))
+		if (p->pending_descs + n_descs - 1 + spare >= p->tx_size ||
+		    !put_frame(p, m, n_descs))
 			break;
 		queued += n_descs;
 	}

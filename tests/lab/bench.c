@@ -504,6 +504,7 @@ struct policy *bench_publish_compiled(struct bench *b, struct policy *policy)
 	b->policy = policy;
 	b->had_tunnels |= policy->vtep != NULL;
 	switch_publish(b->sw, policy, &old, &token);
+	assert_false(switch_grace_over(b->sw, token)); // the workers still use the old one
 	step_workers(b, 1);
 	assert_true(switch_grace_over(b->sw, token));
 	change_end(b->sw, &b->change);
