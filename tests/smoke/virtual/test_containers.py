@@ -18,7 +18,7 @@ import live # noqa: E402
 import page # noqa: E402
 from live import want # noqa: E402
 
-BGP = "timeout 60 sh -c 'until ip route show {} | grep -q eth2; do sleep 0.1; done'"
+BGP = "timeout 60 sh -c 'until [ $(ip route show {} | grep -c via) = 2 ]; do sleep 0.1; done'"
 ENTRY = f"{live.ROOT}/scripts/image-entry:/usr/sbin/weir-entry" # of this checkout
 CAP_SYS_MODULE = 16
 IMAGE = "build/weir-image.tar"
