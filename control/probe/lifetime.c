@@ -97,10 +97,9 @@ uint64_t probe_lifetime(struct probe *p, enum probe_port to)
 
 	if (!shortest(p, to, 0, 0, &idle))
 		return 0;
+	p->unseen_ns = 3 * idle.way_ns + NOISE_NS;
 	for (unsigned i = 0; i < sizeof(quanta) / sizeof(quanta[0]) && ns < SURE_NS; i++) {
-		uint64_t least = 3 * idle.way_ns + NOISE_NS;
-
-		if (!shortest(p, to, quanta[i], least, &held))
+		if (!shortest(p, to, quanta[i], p->unseen_ns, &held))
 			continue;
 		ns = held.end_ns - idle.way_ns;
 		p->lifetime_ns[to] = ns * p->conf.quanta / quanta[i];

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "dataplane/qos/pfc.h"
+
 // In the order of `all`: later ones use what earlier ones found.
 const struct probe_measure probe_measures[PROBE_N_MEASURES] = {
 	{"cell", "size of a cell: the longest frame that takes one", probe_cell, PROBE_CELL,
@@ -33,6 +35,25 @@ int probe_measure_find(const char *name)
 	return -1;
 }
 
+// A device that is so fast that its PAUSE ends unseen looks like one that ignores it.
+static enum probe_verdict no_answer(struct probe *p)
+{
+	const unsigned cls = p->conf.cls;
+
+	if (p->unseen_ns == 0)
+		(void)probe_cannot(p,
+				   "DSCP %d must lead to class %u, and class %u must be lossless",
+				   p->conf.dscp[cls], cls, cls);
+	else
+		(void)probe_cannot(p,
+				   "DSCP %d must lead to class %u, and class %u must be lossless; "
+				   "a port above %.2g Gb/s ends a PAUSE before this probe sees it: "
+				   "use --hold and --release, or a time scale",
+				   p->conf.dscp[cls], cls, cls,
+				   PFC_MAX_QUANTA * 512 / (double)p->unseen_ns);
+	return PROBE_NO_ANSWER;
+}
+
 static enum probe_verdict run_measure(struct probe *p, const struct probe_measure *m,
 			      enum probe_answer answer)
 {
@@ -40,12 +61,8 @@ static enum probe_verdict run_measure(struct probe *p, const struct probe_measur
 
 	if (needs && answer == PROBE_RUNS_OUT)
 		return probe_cannot_renew(p);
-	if (needs && answer == PROBE_IGNORES) {
-		(void)probe_cannot(p,
-				   "DSCP %d must lead to class %u, and class %u must be lossless",
-				   p->conf.dscp[p->conf.cls], p->conf.cls, p->conf.cls);
-		return PROBE_NO_ANSWER;
-	}
+	if (needs && answer == PROBE_IGNORES)
+		return no_answer(p);
 	if (p->conf.hold == PROBE_HOLD_CONGESTION && !m->congestion)
 		return probe_cannot(p, "it needs an egress that stands still, not congestion");
 	probe_say(p, "%s", m->help);

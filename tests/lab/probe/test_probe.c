@@ -453,7 +453,8 @@ static void a_device_that_ignores_pause_does_not_answer_pfc(void **state)
 	open_bench(&b, yaml(&r), (struct probe_conf){.cls = 3}, 0);
 	assert_int_equal(probe_measure_all(&b.probe, ~0u, b.results), PROBE_N_MEASURES);
 	for (unsigned i = 0; i < PROBE_N_MEASURES; i++)
-		refused(&b, probe_measures[i].name, PROBE_NO_ANSWER, "must be lossless");
+		refused(&b, probe_measures[i].name, PROBE_NO_ANSWER,
+			"class 3 must be lossless; a port above ");
 	close_bench(&b);
 }
 
