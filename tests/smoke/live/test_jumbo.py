@@ -6,11 +6,14 @@ class, to a port of half the speed. And a capture that has them whole.
 usage: test_jumbo.py BUILD_DIR
 """
 import os
+import random
+import signal
 import subprocess
 import sys
 
 import live
-from live import want
+from hosts import captured, tshark
+from live import eventually, want
 
 from switch import Host, Programs, Switch, pick # noqa: E402
 from world import World, switch_name # noqa: E402
@@ -47,10 +50,11 @@ def an_incast_of_long_and_short_frames_loses_none_and_is_captured_whole():
         path = os.path.join(world.logs, "jumbo.pcapng")
         receiver = Host(world, programs, 3, "receiver", "--listen", "--class", "3", "--speed",
                         "5G", "--mtu", "4096", *slowed).ready()
+        capture = world.spawn("sw", "capture", programs.weirctl, "-s", name, "capture", "p3", path)
+        eventually(lambda: "capturing" in capture.err(), "the capture runs")
         senders = [Host(world, programs, i, f"sender{i}", "--to", "10.0.0.3", "--class", "3",
                         "--mtu", mtu, "--speed", "10G", "--time", "6ms", "--rto", "200ms", *slowed)
                    for i, mtu in ((1, "4096"), (2, "256"))]
-        switch.ctl("capture", "p3", path, "--count", "200")
         for s in senders:
             want(s.process.p.wait(60) == 0, s.process.said())
         reports = [s.report() for s in senders]
@@ -61,6 +65,7 @@ def an_incast_of_long_and_short_frames_loses_none_and_is_captured_whole():
         want(lost == [], f"lost: {lost}")
         for r in reports:
             want(r["naks_received"] == 0 and r["timeouts"] == 0, r)
+        want(capture.stop(signal.SIGINT) == 0, capture.said())
         sizes = sizes_in(path)
         want(all(a == b for a, b in sizes), "frames are captured whole")
         print(f"        captured: {sorted({b for _, b in sizes})}")
@@ -69,5 +74,47 @@ def an_incast_of_long_and_short_frames_loses_none_and_is_captured_whole():
         want(switch.stop() == 0, switch.process.said())
 
 
-live.need_root("tshark")
-sys.exit(live.run_tests([an_incast_of_long_and_short_frames_loses_none_and_is_captured_whole]))
+FLOOD = """\
+switch: {name: %(name)s, workers: 2, buffer: {size: 8MB}}
+vlans: [{id: 7}]
+ports:
+  - {name: p1, device: "xdp:sw1", speed: 10G, mtu: 9216, vlan: {untagged: 7}}
+  - {name: p2, device: "xdp:sw2", speed: 10G, mtu: 9216, vlan: {untagged: 7}}
+  - {name: p3, device: "xdp:sw3", speed: 10G, mtu: 9216, vlan: {tagged: [7]}}
+"""
+SENDER = """
+import random, socket, sys
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+s.bind(("e1", 0))
+noise = random.Random(7)
+for n in map(int, sys.argv[1:]):
+    s.send(b"\\xff" * 6 + bytes((2, 0, 0, 0, 0, 1)) + b"\\x88\\xb5" + noise.randbytes(n - 14))
+"""
+SIZES = [60, 1514, 3554, 3576, 3577, 4170, 7128, 7152, 7153, 9018, 9230]
+
+
+def broadcasts_of_every_length_leave_two_ports_whole_with_a_tag_and_without():
+    name = switch_name()
+    with World(3, mtu=9216) as world:
+        switch = Switch(world, Programs(sys.argv[1]), name, FLOOD % {"name": name})
+        sent = [str(n) for n in SIZES * 3]
+
+        def send():
+            world.run("h1", "/usr/bin/python3", "-B", "-c", SENDER, *sent)
+
+        paths = []
+        paths.append(captured(world, "h3", "e3", ["vlan 7"], lambda: paths.append(
+            captured(world, "h2", "e2", ["ether proto 0x88b5"], send, "untagged")), "tagged"))
+        noise = random.Random(7)
+        payloads = [noise.randbytes(int(n) - 14).hex() for n in sent]
+        for path, tag in zip(paths, (0, 4)):
+            rows = tshark(path, "frame.cap_len", "data.data")
+            want([int(r["frame.cap_len"]) - tag for r in rows] == [int(n) for n in sent], rows)
+            want([r["data.data"].replace(":", "") for r in rows] == payloads,
+                 f"the bytes of {path}")
+        want(switch.stop() == 0, switch.process.said())
+
+
+live.need_root("tcpdump", "tshark")
+sys.exit(live.run_tests([an_incast_of_long_and_short_frames_loses_none_and_is_captured_whole,
+                         broadcasts_of_every_length_leave_two_ports_whole_with_a_tag_and_without]))

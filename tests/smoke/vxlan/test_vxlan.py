@@ -6,6 +6,7 @@
 
 usage: test_vxlan.py BUILD_DIR
 """
+import collections
 import os
 import subprocess
 import sys
@@ -50,7 +51,7 @@ def policy(family, workers=1, more=""):
                      "peers": ", ".join(f'"{p}"' for p in PEERS[family]), "more": more}
 
 
-def kernel_vtep(world, i, family):
+def kernel_vtep(world, i, family, mtu=OVERLAY_MTU):
     """Host i: an underlay address, and one vxlan device for each VNI with a station's address."""
     h, dev = f"h{i}", f"e{i}"
     world.run(h, "ip", "link", "set", "lo", "up")
@@ -64,7 +65,7 @@ def kernel_vtep(world, i, family):
                   PEERS[family][i - 3], "remote", SOURCE[family], "dstport", "4789", "dev", dev,
                   *(["udp6zerocsumrx", "udp6zerocsumtx"] if family == 6 else []))
         world.run(h, "ip", "addr", "add", f"192.168.{vlan}.{i}/24", "dev", f"vx{vlan}")
-        world.run(h, "ip", "link", "set", f"vx{vlan}", "mtu", str(OVERLAY_MTU), "up")
+        world.run(h, "ip", "link", "set", f"vx{vlan}", "mtu", str(mtu), "up")
 
 
 def stations(world):
@@ -469,6 +470,52 @@ def marks_on_the_way():
             want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
 
 
+LONG = 9000 # of the stations; a frame takes three of the kernel's buffers
+
+
+def frames_of_9000_bytes_cross_a_tunnel_from_a_port_and_a_trunk(family, workers):
+    """Hosts 1 and 2 are in VLAN 100, host 2 with a tag. Short frames go between the long ones."""
+    with World(4, mtu=LONG + 200, ipv6=True) as world:
+        for i in (3, 4):
+            kernel_vtep(world, i, family, LONG)
+        world.run("h1", "ip", "addr", "add", "192.168.100.1/24", "dev", "e1")
+        world.run("h1", "ip", "link", "set", "e1", "mtu", str(LONG))
+        world.spawn("h2", "trunk", "/usr/bin/python3", "-B", os.path.join(HERE, "..", "live",
+                    "trunk.py"), "e2", "100").wait_line("ready")
+        world.run("h2", "ip", "addr", "add", "192.168.100.2/24", "dev", "e2.100")
+        world.run("h2", "ip", "link", "set", "e2.100", "mtu", str(LONG), "up")
+        text = policy(family, workers).replace("untagged: 200", "tagged: [100]")
+        text = text.replace("mtu: 1500", f"mtu: {LONG}").replace("mtu: 1600", f"mtu: {LONG + 200}")
+        switch = Switch(world, PROGRAMS, switch_name(), text)
+        meet(switch, family)
+
+        def send():
+            for host, to in (("h1", "192.168.100.3"), ("h2", "192.168.100.3"),
+                             ("h1", "192.168.100.2")):
+                for payload in ("18", "4072", "8972"):
+                    want(ping(world, host, to, "-M", "do", "-s", payload) == 5,
+                         f"{host} to {to}, {payload} bytes")
+
+        path = captured(world, "h3", "e3", ["udp port 4789"], send, f"long-{family}")
+        ip, overhead = ("ip", 50) if family == 4 else ("ipv6", 70)
+        rows = tshark(path, "frame.cap_len", "icmp.type", "icmp.checksum.status", f"{ip}.src")
+        echoes = [r for r in rows if r["icmp.type"] == "8"]
+        sizes = collections.Counter(int(r["frame.cap_len"]) for r in echoes)
+        want(sizes == {p + 28 + 14 + overhead: 10 for p in (18, 4072, 8972)}, f"{sizes}")
+        want({r["icmp.checksum.status"] for r in echoes} == {"1"}, "nothing in them has changed")
+        tcp(world, "h1", "192.168.100.3", "h3")
+        tcp(world, "h2", "192.168.100.3", "h3")
+        want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
+
+
+def long_frames_over_ipv4():
+    frames_of_9000_bytes_cross_a_tunnel_from_a_port_and_a_trunk(4, 2)
+
+
+def long_frames_over_ipv6():
+    frames_of_9000_bytes_cross_a_tunnel_from_a_port_and_a_trunk(6, 1)
+
+
 def tunnels_over_ipv4():
     with_family(4, 1)
 
@@ -489,4 +536,5 @@ from world import Failed, World, switch_name # noqa: E402
 BUILD = os.path.abspath(sys.argv[1])
 PROGRAMS = Programs(BUILD)
 sys.exit(live.run_tests([the_page_has_commands_that_work, marks_on_the_way, tunnels_over_ipv4,
-                         tunnels_over_ipv6_with_two_workers]))
+                         tunnels_over_ipv6_with_two_workers, long_frames_over_ipv4,
+                         long_frames_over_ipv6]))
