@@ -66,6 +66,8 @@ static void put_head(FILE *f, const struct rig_conf *c)
 			fprintf(f, ", vlan: {untagged: %u}", i + 1);
 		else if (c->next_hops != 0)
 			fprintf(f, ", ip: 192.168.%u.1/24", i + 1);
+		if (!c->vxlan && c->frame_bytes > TRAFFIC_SHORT_FRAME)
+			fprintf(f, ", mtu: %u", c->frame_bytes - ETH_HLEN_);
 		fputs("}\n", f);
 	}
 }

@@ -28,7 +28,7 @@ enum {
 };
 
 struct bench_frame {
-	uint8_t bytes[TRAFFIC_MAX_FRAME];
+	uint8_t bytes[TRAFFIC_SHORT_FRAME];
 	struct pkt_info info;
 	uint64_t src_key, dst_key;
 };

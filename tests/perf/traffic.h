@@ -12,7 +12,8 @@
 
 enum {
 	TRAFFIC_MIN_FRAME = 74, // Ethernet, IPv4, UDP, BTH, 16 bytes, iCRC; without FCS
-	TRAFFIC_MAX_FRAME = 1514,
+	TRAFFIC_SHORT_FRAME = 1514, // the longest of a port's default MTU
+	TRAFFIC_MAX_FRAME = 9230, // of an MTU of 9,216
 	TRAFFIC_MAX_FLOWS = 65536,
 	TRAFFIC_MAX_MACS = 4096,
 	TRAFFIC_DSCP = 26,

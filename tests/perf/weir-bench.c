@@ -32,7 +32,7 @@ struct options {
 
 static const char usage[] =
 	"usage: weir-bench [options]\n"
-	"  --frame BYTES        length without FCS, 74..1514 (74)\n"
+	"  --frame BYTES        length without FCS, 74..9230 (74)\n"
 	"  --flows N            distinct flows of a port, 1..65536 (16)\n"
 	"  --macs N             hosts behind a port, 1..4096 (1)\n"
 	"  --route N            routes, each by N next hops, 1..64, instead of bridging\n"
@@ -217,6 +217,11 @@ static int read_options(int argc, char **argv, struct options *o)
 				fputs(usage, stderr);
 			return EXIT_MISUSED;
 		}
+	}
+	if (o->traffic.frame_bytes > TRAFFIC_SHORT_FRAME && (o->stages || o->rig.vxlan)) {
+		fprintf(stderr, "weir-bench: --stages and --vxlan take frames of at most %d B\n",
+			TRAFFIC_SHORT_FRAME);
+		return EXIT_MISUSED;
 	}
 	if (optind < argc || o->rig.n_ports == 1) {
 		fputs(usage, stderr);
