@@ -17,6 +17,7 @@
 #include "control/daemon/eventlog.h"
 #include "control/daemon/options.h"
 #include "control/host/args.h"
+#include "control/hostd/args.h"
 #include "control/lab/expr.h"
 #include "control/lab/lab.h"
 #include "control/lab/scenario_int.h"
@@ -317,6 +318,7 @@ static const struct program {
 	{"weir", options_usage, options_summary, options_exit, &weir_opts},
 	{"weirctl", "weirctl [-s NAME] COMMAND", ctl_summary, ctl_exit_text, &ctl_opts},
 	{"weir-host", host_usage, host_summary, host_exit, &host_opts},
+	{"weir-hostd", hostd_usage, hostd_summary, hostd_exit, &hostd_opts},
 	{"weir-sonic", bridge_usage, bridge_summary, bridge_exit, &bridge_opts},
 	{"weir-lab", NULL, lab_summary, lab_exit, &lab_opts},
 	{"weir-probe", probe_usage, probe_summary, probe_exit, &probe_opts},
@@ -479,6 +481,7 @@ static const struct {
 	{"man/weir.8", NULL},
 	{"man/weirctl.1", NULL},
 	{"man/weir-host.1", NULL},
+	{"man/weir-hostd.1", NULL},
 	{"man/weir-lab.1", NULL},
 	{"man/weir-probe.1", NULL},
 	{"man/weir-sonic.1", NULL},

@@ -6,7 +6,8 @@ import shutil
 from weir.errors import ProgramMissing
 
 IN_BUILD = {"weir": "control/daemon/weir", "weirctl": "control/ctl/weirctl",
-            "weir-host": "control/host/weir-host", "weir-lab": "control/lab/weir-lab",
+            "weir-host": "control/host/weir-host", "weir-hostd": "control/hostd/weir-hostd",
+            "weir-lab": "control/lab/weir-lab",
             "weir-probe": "control/probe/weir-probe",
             "weir-sonic": "control/sonic/bridge/weir-sonic"}
 

@@ -11,6 +11,7 @@ from auto import TITLES as AUTO_TITLES, AutoPlay
 from bgp import TITLES as BGP_TITLES, BgpPlay
 from door import Door
 from inof import TITLES as INOF_TITLES, InofPlay
+from iperf import TITLES as IPERF_TITLES, IperfPlay
 from ipcc import TITLES as IPCC_TITLES, IpccPlay
 from play import Play, Virtual
 from screen import Screen
@@ -51,6 +52,9 @@ def options():
     p.add_argument("--inof", action="store_true",
                    help="another story, in one act: two switches tell NVMe-oF initiators of a cut "
                    "cable, a zone and a storm; live only")
+    p.add_argument("--iperf", action="store_true",
+                   help="another story, in four acts: iperf3 of Linux hosts loses frames, and none "
+                   "when weir-hostd makes their kernels obey PFC; live only")
     p.add_argument("--web", metavar="PORT", type=int, nargs="?", const=8080,
                    help="serve the page of the switch at 127.0.0.1:PORT (8080) meanwhile; live "
                    "only")
@@ -75,6 +79,9 @@ def options():
     if args.inof and (args.seconds or args.virtual or args.act or args.storm or args.ipcc or
                       args.bgp or args.auto):
         p.error("--inof has one act, of a fixed length, on live ports")
+    if args.iperf and (args.seconds or args.virtual or args.act or args.storm or args.ipcc or
+                       args.bgp or args.auto or args.inof):
+        p.error("--iperf has four acts, of a fixed length, on live ports")
     return args
 
 
@@ -108,6 +115,10 @@ STORIES = { # option: player, policy, acts, what else there is to read and to ru
              ["docs/inof.md explains zones, reasons and what the switch promises.",
               "conf/inof-fabric.yaml is the policy; its key `inof` is all that it takes.",
               "weir-lab run conf/lab/inof-cut.yaml: 90 initiators in the lab."]),
+    "iperf": (IperfPlay, "conf/iperf.yaml", IPERF_TITLES,
+              ["docs/kernel-hosts.md explains weir-hostd, its queues and its limits.",
+               "conf/iperf.yaml is the policy.",
+               "weir-lab run two-senders-pfc: the article's own rates in the lab."]),
     "ipcc": (IpccPlay, "conf/compare-equilibrium.yaml", IPCC_TITLES,
              ["On your own switch: weirctl show flows, then weirctl show cnps.",
               "docs/ipcc.md explains when the switch notifies which sender.",
@@ -129,7 +140,7 @@ def announce(args, screen, name, kinds):
 
 def tell(args, screen):
     """Plays a story, live where that can be. Returns whether all checks hold, and the records."""
-    story = next((s for s in ("storm", "ipcc", "bgp", "auto", "inof") if getattr(args, s)), "main")
+    story = next((s for s in STORIES if s != "main" and getattr(args, s)), "main")
     policy = os.path.join(ROOT, STORIES[story][1])
     why = "asked for by --virtual" if args.virtual else why_not_live()
     if why and story != "main":

@@ -15,12 +15,15 @@ class Programs:
     """Where the programs are, in a build directory. door: to the page of the switch, or None."""
 
     def __init__(self, build, door=None):
-        self.door = door
+        self.door, self.build = door, os.path.abspath(build)
         for name, path in PROGRAMS.items():
-            full = os.path.abspath(os.path.join(build, path))
-            if not os.access(full, os.X_OK):
-                raise Failed(f"{full} is missing; run scripts/setup")
-            setattr(self, name.replace("-", "_"), full)
+            setattr(self, name.replace("-", "_"), self.in_build(path))
+
+    def in_build(self, path):
+        full = os.path.join(self.build, path)
+        if not os.access(full, os.X_OK):
+            raise Failed(f"{full} is missing; run scripts/setup")
+        return full
 
 
 def quiet(policy):

@@ -96,6 +96,17 @@ def test_weir_host(weir_switch):
     CAUSED.add(("weir-host", 0))
 
 
+@pytest.mark.weir_switch(hosts=1)
+def test_weir_hostd(weir_switch):
+    words = ["weir-hostd", "--speed", "1G", "--class", "3", "--device"]
+    ends(1, *words, "none0", says="none0: there is no such interface")
+    ends(2, *words, "e1", "--class", "5:26", says="class 3 has one of these DSCPs")
+    hostd = weir_switch.hosts[0].spawn(find("weir-hostd"), *words[1:], "e1")
+    hostd.wait_line("ready")
+    assert hostd.stop() == 0
+    CAUSED.add(("weir-hostd", 0))
+
+
 def test_weir_lab(tmp_path):
     ends(0, "weir-lab", "run", "first", "--quiet")
     ends(1, "weir-lab", "run", "first", "--quiet", "--set", "expect=[xoffs == 9]")

@@ -104,8 +104,8 @@ def they_install_in_a_bare_system():
     want(system.out("weir --version") == "weir 0.1.0", system.out("weir --version"))
     done = system.run("cd /tmp && weir-lab run first --out /tmp/first && "
                       "for f in /usr/share/weir/conf/*.yaml; do weirctl check $f; done && "
-                      "weirctl --help && weir-host --help && weir-inof --help && "
-                      "weir-sonic --help")
+                      "weirctl --help && weir-host --help && weir-hostd --help && "
+                      "weir-inof --help && weir-sonic --help")
     want("weir-inof" in done.stdout, done.stdout)
     # What a release must not lack: the page, and the Python package.
     want("This build has no page" not in system.out("weir-lab page </dev/null || cat "

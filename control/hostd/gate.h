@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The queues of one interface of the kernel that hold the frames of a class while a PAUSE lasts.
+//
+//   htb, the speed of the line
+//    +- 1:1..1:8  a class each, chosen by DSCP ---- plug, or tbf where the kernel has no plug
+//    +- 1:9       all other frames
+//    +- 1:a       blackhole: a frame that comes here makes htb look at its queues again
+//
+// A frame that waits in a queue counts against the send buffer of its socket, so the sender waits
+// as well: UDP in send(), TCP by its small queues, soft-RoCE by its limit of a queue pair.
+//
+// plug has orders to hold and to release, and holds at once. tbf is held by a rate of a byte per
+// second; a frame of the burst that tbf keeps may still leave. Kernels without modules have tbf.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "control/hostd/args.h"
+#include "dataplane/compiler.h"
+
+struct gate;
+
+// Replaces queues that an earlier gate left behind; leaves those of others alone. 0, or -errno with
+// a sentence in err.
+must_check int gate_open(const struct hostd_args *a, unsigned ifindex, struct gate **out, char *err,
+			 size_t err_len);
+
+// Holds a class, or releases it. 0 or -errno.
+must_check int gate_hold(struct gate *g, unsigned c, bool hold);
+
+const char *gate_kind(const struct gate *g); // "plug" or "tbf"
+
+// Removes the queues: what waits in them is lost. Release the classes before. NULL is fine.
+void gate_close(struct gate *g);

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// weir-hostd: takes the PFC frames that arrive at an interface of the kernel, and holds and
+// releases the queues of its classes.
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "control/config/terminal.h"
+#include "control/hostd/args.h"
+#include "control/hostd/gate.h"
+#include "control/observe/fact.h"
+#include "control/standard_fds.h"
+#include "control/stop.h"
+#include "dataplane/bits.h"
+#include "dataplane/qos/pfc.h"
+#include "drivers/system_clock.h"
+
+enum { EXIT_MISUSED = 2, ERROR_LEN = 256, FRAME_LEN = 256, BURST = 64 };
+
+struct hostd {
+	const struct hostd_args *args;
+	struct gate *gate;
+	int packets; // socket: MAC control frames of the interface
+	int lock; // socket: one program at an interface
+	uint8_t held; // bitmap of classes
+	uint64_t malformed; // MAC control frames that are no PFC to the address of PFC
+	struct pfc_params params;
+	struct pfc_rx_state rx;
+};
+
+static bool failed(const struct hostd *d, const char *what, int rc)
+{
+	terminal_printf(stderr, "weir-hostd: %s: %s%s\n", d->args->device, what,
+			rc == 0 ? "" : strerror(-rc));
+	return false;
+}
+
+// ---- start
+
+// The name of an abstract socket is free again when its process ends, and each network namespace
+// has names of its own.
+static bool take_lock(struct hostd *d, unsigned ifindex)
+{
+	struct sockaddr_un name = {.sun_family = AF_UNIX};
+
+	snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "weir-hostd.%u", ifindex);
+	d->lock = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (d->lock >= 0 && bind(d->lock, (const struct sockaddr *)&name, sizeof(name)) == 0)
+		return true;
+	if (errno == EADDRINUSE)
+		return failed(d, "another weir-hostd runs here", 0);
+	return failed(d, "lock: ", -errno);
+}
+
+static bool open_packets(struct hostd *d, unsigned ifindex)
+{
+	const struct sockaddr_ll from = {.sll_family = AF_PACKET, .sll_ifindex = (int)ifindex,
+					 .sll_protocol = htons(ETH_P_PAUSE)};
+
+	d->packets = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (d->packets >= 0 && bind(d->packets, (const struct sockaddr *)&from, sizeof(from)) == 0)
+		return true;
+	return failed(d, "no socket for PFC frames: ", -errno);
+}
+
+static bool hostd_open(struct hostd *d)
+{
+	const struct sched_param first = {.sched_priority = 1};
+	unsigned ifindex = if_nametoindex(d->args->device);
+	char err[ERROR_LEN];
+
+	if (ifindex == 0)
+		return failed(d, "there is no such interface", 0);
+	if (!take_lock(d, ifindex) || !open_packets(d, ifindex))
+		return false;
+	if (gate_open(d->args, ifindex, &d->gate, err, sizeof(err)) != 0) {
+		terminal_printf(stderr, "weir-hostd: %s\n", err);
+		return false;
+	}
+	// Frames that leave while this program waits for a processor need headroom in the switch.
+	(void)sched_setscheduler(0, SCHED_RR, &first);
+	pfc_params_init(&d->params, (uint64_t)d->args->speed_bps, PFC_MAX_QUANTA, 0);
+	d->params.lossless = d->params.rx = d->args->classes;
+	return true;
+}
+
+static void hostd_close(struct hostd *d)
+{
+	gate_close(d->gate);
+	if (d->packets >= 0)
+		close(d->packets);
+	if (d->lock >= 0)
+		close(d->lock);
+}
+
+// ---- the loop
+
+// 0, or -errno when the interface is gone.
+static int take_frames(struct hostd *d)
+{
+	uint8_t frame[FRAME_LEN];
+	struct pfc_times times;
+
+	for (unsigned i = 0; i < BURST; i++) {
+		ssize_t len = recv(d->packets, frame, sizeof(frame), 0);
+
+		if (len < 0 && errno != ENETDOWN) // the interface is down, and may come up again
+			return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+		if (len <= 0)
+			continue;
+		if (mac_ctrl_parse(frame, (uint32_t)len, &times) == MAC_CTRL_PFC)
+			pfc_rx_frame(&d->params, &d->rx, &times, monotonic_ns());
+		else
+			d->malformed++;
+	}
+	return 0;
+}
+
+// The queues follow the classes that are paused now. 0 or -errno.
+static int follow(struct hostd *d)
+{
+	int rc = 0;
+
+	pfc_rx_expire(&d->rx, monotonic_ns());
+	for_each_bit (c, d->held ^ d->rx.paused) {
+		if (rc == 0)
+			rc = gate_hold(d->gate, c, d->rx.paused >> c & 1);
+		if (rc == 0)
+			d->held ^= (uint8_t)(1u << c);
+	}
+	return rc;
+}
+
+static int wait_for_frames(const struct hostd *d, const sigset_t *open)
+{
+	struct pollfd p = {.fd = d->packets, .events = POLLIN};
+	uint64_t next_ns = pfc_rx_next(&d->rx), now_ns = monotonic_ns();
+	uint64_t left_ns = next_ns > now_ns ? next_ns - now_ns : 0;
+	const struct timespec left = {.tv_sec = (time_t)(left_ns / SECOND_NS),
+				      .tv_nsec = (long)(left_ns % SECOND_NS)};
+
+	if (ppoll(&p, 1, next_ns == UINT64_MAX ? NULL : &left, open) < 0 && errno != EINTR)
+		return -errno;
+	return 0;
+}
+
+// Signals arrive only while the loop waits, so none is missed.
+static bool hostd_loop(struct hostd *d)
+{
+	sigset_t stop, open;
+	char name[IF_NAMESIZE];
+	unsigned ifindex = if_nametoindex(d->args->device);
+	int rc = 0;
+
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGINT);
+	sigaddset(&stop, SIGTERM);
+	sigprocmask(SIG_BLOCK, &stop, &open);
+	while (rc == 0 && stop_requests() == 0) {
+		rc = wait_for_frames(d, &open);
+		if (rc == 0)
+			rc = take_frames(d);
+		if (rc == 0)
+			rc = follow(d);
+		if (if_indextoname(ifindex, name) == NULL)
+			return failed(d, "the interface is gone", 0);
+	}
+	pfc_rx_clear(&d->rx, 0, monotonic_ns());
+	if (rc == 0)
+		rc = follow(d);
+	return rc == 0 || failed(d, "", rc);
+}
+
+// ---- the report
+
+static void report_text(const struct hostd *d)
+{
+	printf("%s: %s, %" PRIu64 " other MAC control frames\n", d->args->device,
+	       gate_kind(d->gate), d->malformed);
+	printf("class PFC-frames pauses paused-ms\n");
+	for_each_bit (c, d->args->classes) {
+		const struct pfc_class_stats *s = &d->rx.stats[c];
+
+		printf("%5u %10" PRIu64 " %6" PRIu64 " %9" PRIu64 "\n", c, ctr_get(&s->frames),
+		       ctr_get(&s->transitions), ctr_get(&s->duration_ns) / MS_NS);
+	}
+}
+
+static void report_json(const struct hostd *d)
+{
+	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
+
+	row_text(o, KEY(PORTS, device), d->args->device);
+	row_text(o, "held_by", gate_kind(d->gate));
+	row_u64(o, "other_frames", d->malformed);
+	json_object_object_add(o, "classes", list);
+	for_each_bit (c, d->args->classes) {
+		const struct pfc_class_stats *s = &d->rx.stats[c];
+		struct json_object *row = row_in(list);
+
+		row_u64(row, KEY(PFC, class), c);
+		row_u64(row, KEY(PFC, rx_pause), ctr_get(&s->frames));
+		row_u64(row, KEY(PFC, rx_pause_transition), ctr_get(&s->transitions));
+		row_u64(row, KEY(PFC, rx_pause_duration_us), ctr_get(&s->duration_ns) / US_NS);
+	}
+	puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY));
+	json_object_put(o);
+}
+
+int main(int argc, char **argv)
+{
+	struct hostd_args args;
+	struct hostd d = {.args = &args, .packets = -1, .lock = -1};
+	bool ok;
+
+	standard_fds_open();
+	if (opts_completion(&hostd_opts, argc, argv))
+		return 0;
+	if (!hostd_args_parse(argc, argv, &args))
+		return EXIT_MISUSED;
+	if (args.version) {
+		puts("weir-hostd " WEIR_VERSION);
+		return 0;
+	}
+	if (args.help) {
+		hostd_args_help();
+		return 0;
+	}
+	stop_catch(0, NULL);
+	ok = hostd_open(&d);
+	if (ok) {
+		fputs("ready\n", stderr);
+		ok = hostd_loop(&d);
+		(args.json ? report_json : report_text)(&d);
+	}
+	hostd_close(&d);
+	return ok ? 0 : 1;
+}
