@@ -59,7 +59,7 @@ struct poller {
 // What was last seen of a worker.
 struct seen {
 	uint64_t beats, at_ns; // at_ns: when `beats` was first seen
-	uint64_t stalls, stalled_ns;
+	uint64_t stalled_ns;
 	uint64_t reported_beats; // while a reported stall lasts; 0: none
 	uint64_t reported_ns; // the beginning of that stall
 	bool gave_up;
@@ -291,28 +291,27 @@ void workers_stop(struct workers *s)
 
 // ---- events
 
-// The worker runs again. Its stall was reported, or is seen only now.
-static void report_end(struct workers *s, unsigned i, uint64_t stalls, uint64_t now_ns)
+// The worker runs again. Its stall was reported, or is seen only now. stalled_ns: of all its stalls
+// until now.
+static void report_end(struct workers *s, unsigned i, uint64_t stalled_ns, uint64_t now_ns)
 {
-	const struct heartbeat *beat = &s->standin.shared->workers[i].beat;
 	struct seen *w = &s->seen[i];
-	uint64_t length_ns = ctr_get(&beat->stalled_ns) - w->stalled_ns;
+	uint64_t length_ns = stalled_ns - w->stalled_ns;
 
-	if (stalls == w->stalls)
+	if (length_ns == 0)
 		length_ns = now_ns - w->reported_ns;
 	if (w->reported_beats == 0)
 		daemon_event(s->d, EVENT_WORKER_STALLED, PORT_NONE, i, length_ns, now_ns);
 	daemon_event(s->d, EVENT_WORKER_RECOVERED, PORT_NONE, i, length_ns, now_ns);
 	w->reported_beats = 0;
-	w->stalls = stalls;
-	w->stalled_ns = ctr_get(&beat->stalled_ns);
+	w->stalled_ns = stalled_ns;
 }
 
 static void check_worker(struct workers *s, unsigned i, uint64_t now_ns)
 {
 	const struct standin_worker *shared = &s->standin.shared->workers[i];
 	uint64_t beats = atomic_load_explicit(&shared->beat.beats, memory_order_acquire);
-	uint64_t stalls = ctr_get(&shared->beat.stalls);
+	uint64_t stalled_ns = ctr_get(&shared->beat.stalled_ns);
 	uint64_t alarm_ns = limit_of(s->d->policy->stall.alarm_after_ns);
 	bool gave_up = gauge_get(&shared->gave_up) != 0;
 	struct seen *w = &s->seen[i];
@@ -326,8 +325,9 @@ static void check_worker(struct workers *s, unsigned i, uint64_t now_ns)
 		w->reported_ns = w->at_ns;
 		daemon_event(s->d, EVENT_WORKER_STALLED, PORT_NONE, i, now_ns - w->at_ns, now_ns);
 	}
-	if (w->reported_beats != 0 ? beats - w->reported_beats >= LOOPS_ON : stalls != w->stalls)
-		report_end(s, i, stalls, now_ns);
+	if (w->reported_beats != 0 ? beats - w->reported_beats >= LOOPS_ON
+				   : stalled_ns != w->stalled_ns)
+		report_end(s, i, stalled_ns, now_ns);
 	if (gave_up && !w->gave_up)
 		daemon_event(s->d, EVENT_STANDIN_GAVE_UP, PORT_NONE, i, 0, now_ns);
 	w->gave_up = gave_up;

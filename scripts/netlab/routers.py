@@ -196,7 +196,7 @@ class Routers(QuickWorld):
             time.sleep(0.01)
         yield rows
         dump.stop()
-        text = self.run("h2", "tcpdump", "-r", path, "-tt", "-nn").stdout
+        text = self.run("h2", "tcpdump", "-r", path, "-tt", "-nn", timeout=600).stdout
         for t, dev, way, flow in ARRIVAL.findall(text):
             if (dev, way) in (("e2", "In"), ("e3", "In"), (LAN_DEV, "Out")):
                 rows.append((float(t), dev, int(flow)))
