@@ -367,8 +367,8 @@ int gate_open(const struct hostd_args *a, unsigned ifindex, struct gate **out, c
 	return rc;
 }
 
-// tbf looks at its new rate only when htb looks at its queues: when a frame comes, or a timer runs
-// out. The senders may all be waiting, so a frame to the blackhole takes their place.
+// tbf looks at its new rate only when htb looks at its queues: when a frame comes, or after a
+// second. The senders may all be waiting, so a frame to the blackhole takes their place.
 static void kick_htb(const struct gate *g)
 {
 	static const uint8_t frame[ETH_ZLEN] = {0x01, 0x80, 0xc2, 0, 0, 0x0e, 0x02, 0, 0, 0, 0, 0,

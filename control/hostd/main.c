@@ -71,8 +71,15 @@ static bool open_packets(struct hostd *d, unsigned ifindex)
 	const struct sockaddr_ll from = {.sll_family = AF_PACKET, .sll_ifindex = (int)ifindex,
 					 .sll_protocol = htons(ETH_P_PAUSE)};
 
+	// A card, or the virtio device of a guest, drops frames to groups that nobody has joined.
+	const struct packet_mreq group = {.mr_ifindex = (int)ifindex, .mr_alen = ETH_ALEN,
+					  .mr_type = PACKET_MR_MULTICAST,
+					  .mr_address = {0x01, 0x80, 0xc2, 0, 0, 0x01}};
+
 	d->packets = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (d->packets >= 0 && bind(d->packets, (const struct sockaddr *)&from, sizeof(from)) == 0)
+	if (d->packets >= 0 &&
+	    bind(d->packets, (const struct sockaddr *)&from, sizeof(from)) == 0 &&
+	    setsockopt(d->packets, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &group, sizeof(group)) == 0)
 		return true;
 	return failed(d, "no socket for PFC frames: ", -errno);
 }

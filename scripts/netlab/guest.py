@@ -19,7 +19,8 @@ from world import Failed, run
 
 QEMU = "/usr/bin/qemu-system-x86_64"
 KERNEL = "linux-image-amd64" # the kernel of linux-image-cloud-amd64 has no rdma_rxe
-MODULES = ("virtio_pci", "virtio_net", "e1000", "crc32_generic", "rdma_rxe", "rdma_ucm")
+MODULES = ("virtio_pci", "virtio_net", "e1000", "crc32_generic", "rdma_rxe", "rdma_ucm",
+           "af_packet", "sch_htb", "sch_plug", "cls_u32") # these for weir-hostd
 TOOLS = ("rdma", "rping", "ucmatose", "ib_write_bw", "ib_read_bw", "ib_send_bw")
 LOADED_LATE = ("/lib/x86_64-linux-gnu/libgcc_s.so.1",) # for pthread_exit
 PROVIDER = "/usr/lib/x86_64-linux-gnu/libibverbs/librxe-rdmav34.so"

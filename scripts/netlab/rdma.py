@@ -114,7 +114,7 @@ class Lab:
 
     def begin(self):
         self.screen.say("Preparing the kernel and the programs of the guests.")
-        images = guest.prepare(IMAGES)
+        images = self.images()
         self.screen.say("Starting two guests. Without KVM this takes 10 to 60 s.")
         for i in (1, 2):
             tap = f"tap{i}"
@@ -132,6 +132,9 @@ class Lab:
         for g in self.guests:
             g.run(f"ip link set eth0 up && ip addr add {g.ip}/24 dev eth0 && "
                   "rdma link add rxe0 type rxe netdev eth0")
+
+    def images(self):
+        return guest.prepare(IMAGES)
 
     def dump(self, i):
         return os.path.join(self.world.logs, f"guest{i}.pcap")
@@ -166,6 +169,12 @@ class Lab:
         """Queue pairs of the two guests get different numbers, so a pair by chance is seen."""
         self.guests[1].run("ucmatose -c 3 >/dev/null 2>&1 & " + LISTENING +
                            "; ucmatose -c 3 -s 10.0.0.2 >/dev/null; wait")
+
+    def play_all(self):
+        self.use_up_numbers()
+        for tool in TOOLS:
+            self.play(tool)
+        self.end_capture()
 
     def play(self, tool):
         self.set_link(tool.link)
@@ -397,6 +406,9 @@ def options():
         "the machine is set up.")
     p.add_argument("--shell", action="store_true",
                    help="run no tool: the guests take commands from you")
+    p.add_argument("--pfc", action="store_true",
+                   help="soft-RoCE into a slow port without and with weir-hostd in the guest, in "
+                   "place of the other tools")
     p.add_argument("--keep", metavar="DIR", help="keep captures, policies and logs in DIR")
     p.add_argument("--json", metavar="FILE", help="also write the checks to FILE")
     p.add_argument("--no-setup", action="store_true", help="the machine and build/ are ready")
@@ -405,17 +417,21 @@ def options():
     return p.parse_args()
 
 
+def lab_of(args):
+    if not args.pfc:
+        return Lab
+    from rxe_pfc import PfcLab # which imports this file
+    return PfcLab
+
+
 def play(args, screen, world, name):
-    lab = Lab(args, screen, world, name)
+    lab = lab_of(args)(args, screen, world, name)
     try:
         lab.begin()
         if args.shell:
             shell(lab)
             return True
-        lab.use_up_numbers()
-        for tool in TOOLS:
-            lab.play(tool)
-        lab.end_capture()
+        lab.play_all()
         lab.judge()
         lab.end()
     finally:

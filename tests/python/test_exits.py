@@ -160,7 +160,7 @@ def test_each_status_of_the_page_was_caused():
     rows = re.findall(r"(?m)^\| `(\S+)` \| (.*) \|$", part)
     told = {(program, int(n)) for program, text in rows
             for n in re.findall(r"(?:^|[,;] )(\d) ", text)}
-    assert len(told) == 18 and CAUSED == told
+    assert len(told) == 21 and CAUSED == told
 
 
 def test_pytest_runs_no_test_of_weir_in_its_checkout():

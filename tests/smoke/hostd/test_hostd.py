@@ -199,6 +199,24 @@ def a_pause_that_is_not_repeated_runs_out(world):
 
 
 @on_a_host
+def a_released_class_sends_at_once_though_all_senders_wait(world):
+    """The queue htb looks by itself a second after it found all classes held. So of five releases
+    the quickest takes a part of that second."""
+    hostd, peer, three = Hostd(world).ready(), Peer(world), Sender(world, 3)
+    took = []
+    for _ in range(5):
+        peer.send(pfc(c3=QUANTA))
+        three.fill()
+        before, began = peer.got(3), time.monotonic()
+        peer.send(pfc(c3=0))
+        eventually(lambda: peer.got(3) > before, "class 3 goes on")
+        took.append(time.monotonic() - began)
+        eventually(lambda: peer.got(3) == three.sent, "and all of it", 20)
+    want(min(took) < (1 - STILL_S) / 2, f"seconds until a frame: {took}")
+    hostd.end()
+
+
+@on_a_host
 def frames_that_are_no_pfc_of_the_neighbour_hold_nothing(world):
     hostd, peer, three = Hostd(world).ready(), Peer(world), Sender(world, 3)
     rng = random.Random(1)
@@ -263,6 +281,7 @@ from world import World # noqa: E402: the path is set by live
 sys.exit(live.run_tests([
     a_paused_class_waits_in_its_sockets_and_the_others_go_on,
     a_pause_that_is_not_repeated_runs_out,
+    a_released_class_sends_at_once_though_all_senders_wait,
     frames_that_are_no_pfc_of_the_neighbour_hold_nothing,
     a_killed_program_leaves_a_class_held_until_the_next_one,
     one_program_at_an_interface_and_no_queues_of_others,
