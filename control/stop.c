@@ -38,6 +38,13 @@ void stop_catch(int sa_flags, void (*next)(int n))
 	sigaction(SIGTERM, &sa, NULL);
 }
 
+void stop_catch_also(int sig)
+{
+	const struct sigaction sa = {.sa_handler = on_signal};
+
+	sigaction(sig, &sa, NULL);
+}
+
 int stop_requests(void)
 {
 	return n;

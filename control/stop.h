@@ -9,5 +9,8 @@
 // number of requests so far; NULL: nothing else is done.
 void stop_catch(int sa_flags, void (*next)(int n));
 
+// The signal is a request as well.
+void stop_catch_also(int sig);
+
 // Requests since the start.
 int stop_requests(void);

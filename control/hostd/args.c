@@ -104,7 +104,7 @@ const char hostd_summary[] =
 	"Makes the kernel of a host obey PFC on an interface: iperf3, NFS, soft-RoCE and\n"
 	"all else that the kernel sends. While the switch pauses a class, the frames of\n"
 	"the class wait in a queue of the kernel, so their senders wait as well. It runs\n"
-	"until SIGINT or SIGTERM, then reports and removes its queues.\n";
+	"until SIGINT, SIGTERM or SIGHUP, then reports and removes its queues.\n";
 const char hostd_exit[] = "0 stopped; 1 the interface or the kernel does not let it work, or the "
 			  "interface is gone; 2 misused.";
 

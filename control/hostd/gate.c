@@ -26,6 +26,7 @@ enum {
 	KICK,
 	LINE,
 	MESSAGE_LEN = 512,
+	ANSWER_LEN = 4096, // with the statistics of a queue
 	LIMIT_BYTES = 64 << 20, // the send buffers of all sockets hold less
 	L2_ROOM = 14 + 2 * 4, // header and tags
 	WIRE_BYTES = 8 + 4 + 12, // preamble, FCS and gap, which htb counts too
@@ -256,6 +257,7 @@ static int remove_root(struct gate *g)
 	struct message m;
 
 	message_begin(g, &m, RTM_DELQDISC, 0, TC_H_ROOT, id_of(0));
+	mnl_attr_put_strz(m.h, TCA_KIND, "htb"); // one of another kind stays
 	return message_send(g, &m);
 }
 
@@ -281,11 +283,13 @@ static int put_classes(struct gate *g, const struct hostd_args *a)
 	return rc;
 }
 
-static const char *why(int rc)
+const char *gate_why(int rc)
 {
 	switch (-rc) {
 	case EPERM: return "it needs root, or the capabilities NET_ADMIN and NET_RAW";
-	case ENOENT: return "the kernel lacks a queue: htb, tbf or plug, or the classifier u32";
+	case ENOENT:
+		return "the kernel lacks a queue: `modprobe -a sch_htb sch_tbf cls_u32`, and "
+		       "sch_plug if there is one";
 	default: return strerror(-rc);
 	}
 }
@@ -308,7 +312,7 @@ static int put_tree(struct gate *g, const struct hostd_args *a, char *err, size_
 		return put_tree(g, a, err, err_len);
 	}
 	if (rc != 0) {
-		snprintf(err, err_len, "%s: %s", a->device, why(rc));
+		snprintf(err, err_len, "%s: %s", a->device, gate_why(rc));
 		(void)remove_root(g);
 	}
 	return rc;
@@ -328,17 +332,26 @@ static int open_kick(struct gate *g)
 	return 0;
 }
 
-static int open_sockets(struct gate *g, const char *device)
+// The longest frame that the interface sends now. 0 or -errno.
+static int frame_bytes_of(const struct gate *g, const char *device, uint32_t *out)
 {
 	struct ifreq r = {0};
-	int rc = open_kick(g);
 
-	if (rc != 0)
-		return rc;
 	memcpy(r.ifr_name, device, strlen(device));
 	if (ioctl(g->kick, SIOCGIFMTU, &r) != 0)
 		return -errno;
-	g->frame_bytes = (uint32_t)r.ifr_mtu + L2_ROOM;
+	*out = (uint32_t)r.ifr_mtu + L2_ROOM;
+	return 0;
+}
+
+static int open_sockets(struct gate *g, const char *device)
+{
+	int rc = open_kick(g);
+
+	if (rc == 0)
+		rc = frame_bytes_of(g, device, &g->frame_bytes);
+	if (rc != 0)
+		return rc;
 	g->netlink = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 	return g->netlink < 0 ? -errno : 0;
 }
@@ -357,7 +370,7 @@ int gate_open(const struct hostd_args *a, unsigned ifindex, struct gate **out, c
 			   .bytes_per_s = (uint64_t)a->speed_bps / BITS_PER_BYTE};
 	rc = open_sockets(g, a->device);
 	if (rc != 0)
-		snprintf(err, err_len, "%s: %s", a->device, why(rc));
+		snprintf(err, err_len, "%s: %s", a->device, gate_why(rc));
 	else
 		rc = put_tree(g, a, err, err_len);
 	if (rc == 0)
@@ -387,6 +400,53 @@ int gate_hold(struct gate *g, unsigned c, bool hold)
 	if (rc == 0 && !hold)
 		kick_htb(g);
 	return rc;
+}
+
+int gate_resize(struct gate *g, const struct hostd_args *a, uint8_t held)
+{
+	uint32_t frame_bytes;
+	int rc = frame_bytes_of(g, a->device, &frame_bytes);
+
+	if (rc != 0 || frame_bytes == g->frame_bytes)
+		return rc;
+	g->frame_bytes = frame_bytes;
+	for_each_bit (c, a->classes) {
+		if (rc == 0 && !g->plug)
+			rc = gate_hold(g, c, held >> c & 1);
+	}
+	return rc;
+}
+
+static int stats_of(const struct nlattr *attr, void *out)
+{
+	if (mnl_attr_get_type(attr) == TCA_STATS &&
+	    mnl_attr_get_payload_len(attr) >= sizeof(struct tc_stats))
+		memcpy(out, mnl_attr_get_payload(attr), sizeof(struct tc_stats));
+	return MNL_CB_OK;
+}
+
+int gate_counts(struct gate *g, struct gate_counts *out)
+{
+	_Alignas(struct nlmsghdr) char answer[ANSWER_LEN];
+	const struct nlmsghdr *h = (const void *)answer;
+	struct tc_stats stats = {0};
+	struct message m;
+	ssize_t got;
+
+	*out = (struct gate_counts){0};
+	message_begin(g, &m, RTM_GETQDISC, NLM_F_ECHO, TC_H_ROOT, id_of(0));
+	if (send(g->netlink, m.h, m.h->nlmsg_len, 0) < 0)
+		return -errno;
+	do {
+		got = recv(g->netlink, answer, sizeof(answer), 0);
+		if (got < 0 && errno != EINTR)
+			return -errno;
+		if (mnl_nlmsg_ok(h, (int)got) && h->nlmsg_type == RTM_NEWQDISC)
+			(void)mnl_attr_parse(h, sizeof(struct tcmsg), stats_of, &stats);
+	} while (!mnl_nlmsg_ok(h, (int)got) || h->nlmsg_type != NLMSG_ERROR ||
+		 h->nlmsg_seq != g->seq);
+	*out = (struct gate_counts){.waiting = stats.qlen, .drops = stats.drops};
+	return ((const struct nlmsgerr *)mnl_nlmsg_get_payload(h))->error;
 }
 
 const char *gate_kind(const struct gate *g)

@@ -30,6 +30,20 @@ must_check int gate_open(const struct hostd_args *a, unsigned ifindex, struct ga
 // Holds a class, or releases it. 0 or -errno.
 must_check int gate_hold(struct gate *g, unsigned c, bool hold);
 
+// The interface has another MTU, perhaps. held: bitmap of the classes that are held. 0 or -errno.
+must_check int gate_resize(struct gate *g, const struct hostd_args *a, uint8_t held);
+
+struct gate_counts {
+	uint32_t waiting; // frames in all queues
+	uint32_t drops; // frames that the queues had no room for
+};
+
+// 0, or -errno: -ENOENT when somebody has removed the queues.
+must_check int gate_counts(struct gate *g, struct gate_counts *out);
+
+// A sentence for -errno, with the cure.
+const char *gate_why(int rc);
+
 const char *gate_kind(const struct gate *g); // "plug" or "tbf"
 
 // Removes the queues: what waits in them is lost. Release the classes before. NULL is fine.

@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <json-c/json.h>
+#include <linux/filter.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
+#include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <poll.h>
 #include <sched.h>
@@ -29,15 +31,25 @@
 #include "dataplane/qos/pfc.h"
 #include "drivers/system_clock.h"
 
-enum { EXIT_MISUSED = 2, ERROR_LEN = 256, FRAME_LEN = 256, BURST = 64 };
+enum {
+	EXIT_MISUSED = 2,
+	ERROR_LEN = 256,
+	FRAME_LEN = 256,
+	BURST = 64,
+	RECEIVE_BYTES = 4 << 20,
+	DRAIN_NS = 2 * SECOND_NS, // for the frames that were held at the end
+	DRAIN_LOOK_US = 1000,
+};
 
 struct hostd {
 	const struct hostd_args *args;
 	struct gate *gate;
 	int packets; // socket: MAC control frames of the interface
+	int links; // socket: news of the interfaces
 	int lock; // socket: one program at an interface
 	uint8_t held; // bitmap of classes
-	uint64_t malformed; // MAC control frames that are no PFC to the address of PFC
+	uint64_t malformed; // MAC control frames that are no PFC, or that had a tag
+	struct gate_counts counts; // at the end
 	struct pfc_params params;
 	struct pfc_rx_state rx;
 };
@@ -76,12 +88,39 @@ static bool open_packets(struct hostd *d, unsigned ifindex)
 					  .mr_type = PACKET_MR_MULTICAST,
 					  .mr_address = {0x01, 0x80, 0xc2, 0, 0, 0x01}};
 
+	// Frames of other protocols of EtherType 0x8808 could fill the socket.
+	struct sock_filter to_pfc[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x0180c200, 0, 3),
+		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 4),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x0001, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, FRAME_LEN),
+		BPF_STMT(BPF_RET | BPF_K, 0),
+	};
+	const struct sock_fprog filter = {.len = sizeof(to_pfc) / sizeof(to_pfc[0]),
+					  .filter = to_pfc};
+	const int room = RECEIVE_BYTES;
+
 	d->packets = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	(void)setsockopt(d->packets, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room));
 	if (d->packets >= 0 &&
+	    setsockopt(d->packets, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)) == 0 &&
 	    bind(d->packets, (const struct sockaddr *)&from, sizeof(from)) == 0 &&
 	    setsockopt(d->packets, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &group, sizeof(group)) == 0)
 		return true;
-	return failed(d, "no socket for PFC frames: ", -errno);
+	terminal_printf(stderr, "weir-hostd: %s: no socket for PFC frames: %s\n", d->args->device,
+			gate_why(-errno));
+	return false;
+}
+
+static bool open_links(struct hostd *d)
+{
+	const struct sockaddr_nl news = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK};
+
+	d->links = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+	if (d->links >= 0 && bind(d->links, (const struct sockaddr *)&news, sizeof(news)) == 0)
+		return true;
+	return failed(d, "no socket for news of the interface: ", -errno);
 }
 
 static bool hostd_open(struct hostd *d)
@@ -92,7 +131,7 @@ static bool hostd_open(struct hostd *d)
 
 	if (ifindex == 0)
 		return failed(d, "there is no such interface", 0);
-	if (!take_lock(d, ifindex) || !open_packets(d, ifindex))
+	if (!take_lock(d, ifindex) || !open_packets(d, ifindex) || !open_links(d))
 		return false;
 	if (gate_open(d->args, ifindex, &d->gate, err, sizeof(err)) != 0) {
 		terminal_printf(stderr, "weir-hostd: %s\n", err);
@@ -110,6 +149,8 @@ static void hostd_close(struct hostd *d)
 	gate_close(d->gate);
 	if (d->packets >= 0)
 		close(d->packets);
+	if (d->links >= 0)
+		close(d->links);
 	if (d->lock >= 0)
 		close(d->lock);
 }
@@ -123,13 +164,22 @@ static int take_frames(struct hostd *d)
 	struct pfc_times times;
 
 	for (unsigned i = 0; i < BURST; i++) {
-		ssize_t len = recv(d->packets, frame, sizeof(frame), 0);
+		struct sockaddr_ll from = {0};
+		socklen_t from_len = sizeof(from);
+		ssize_t len = recvfrom(d->packets, frame, sizeof(frame), 0,
+				       (struct sockaddr *)&from, &from_len);
 
-		if (len < 0 && errno != ENETDOWN) // the interface is down, and may come up again
-			return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-		if (len <= 0)
+		if (len < 0 && errno == ENETDOWN) { // it may come up again, and its peer with it
+			pfc_rx_clear(&d->rx, 0, monotonic_ns());
 			continue;
-		if (mac_ctrl_parse(frame, (uint32_t)len, &times) == MAC_CTRL_PFC)
+		}
+		if (len < 0)
+			return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+		// The kernel takes a tag away. With that of a VLAN that it does not know, the frame
+		// is for another host.
+		if (from.sll_pkttype != PACKET_MULTICAST)
+			d->malformed++;
+		else if (mac_ctrl_parse(frame, (uint32_t)len, &times) == MAC_CTRL_PFC)
 			pfc_rx_frame(&d->params, &d->rx, &times, monotonic_ns());
 		else
 			d->malformed++;
@@ -154,15 +204,38 @@ static int follow(struct hostd *d)
 
 static int wait_for_frames(const struct hostd *d, const sigset_t *open)
 {
-	struct pollfd p = {.fd = d->packets, .events = POLLIN};
+	struct pollfd p[] = {{.fd = d->packets, .events = POLLIN},
+			     {.fd = d->links, .events = POLLIN}};
 	uint64_t next_ns = pfc_rx_next(&d->rx), now_ns = monotonic_ns();
 	uint64_t left_ns = next_ns > now_ns ? next_ns - now_ns : 0;
 	const struct timespec left = {.tv_sec = (time_t)(left_ns / SECOND_NS),
 				      .tv_nsec = (long)(left_ns % SECOND_NS)};
+	const struct timespec *wait = next_ns == UINT64_MAX ? NULL : &left;
 
-	if (ppoll(&p, 1, next_ns == UINT64_MAX ? NULL : &left, open) < 0 && errno != EINTR)
+	if (ppoll(p, sizeof(p) / sizeof(p[0]), wait, open) < 0 && errno != EINTR)
 		return -errno;
 	return 0;
+}
+
+// 0 or -errno.
+static int take_news(struct hostd *d)
+{
+	char unread[FRAME_LEN];
+	bool news = false;
+
+	while (recv(d->links, unread, sizeof(unread), MSG_TRUNC) >= 0 || errno == ENOBUFS)
+		news = true;
+	return news ? gate_resize(d->gate, d->args, d->held) : 0;
+}
+
+// What was held leaves before the queues go.
+static void drain(struct hostd *d)
+{
+	uint64_t end_ns = monotonic_ns() + DRAIN_NS;
+
+	while (gate_counts(d->gate, &d->counts) == 0 && d->counts.waiting > 0 &&
+	       monotonic_ns() < end_ns)
+		usleep(DRAIN_LOOK_US);
 }
 
 // Signals arrive only while the loop waits, so none is missed.
@@ -176,11 +249,15 @@ static bool hostd_loop(struct hostd *d)
 	sigemptyset(&stop);
 	sigaddset(&stop, SIGINT);
 	sigaddset(&stop, SIGTERM);
+	sigaddset(&stop, SIGHUP);
+	sigaddset(&stop, SIGQUIT);
 	sigprocmask(SIG_BLOCK, &stop, &open);
 	while (rc == 0 && stop_requests() == 0) {
 		rc = wait_for_frames(d, &open);
 		if (rc == 0)
 			rc = take_frames(d);
+		if (rc == 0)
+			rc = take_news(d);
 		if (rc == 0)
 			rc = follow(d);
 		if (if_indextoname(ifindex, name) == NULL)
@@ -189,6 +266,10 @@ static bool hostd_loop(struct hostd *d)
 	pfc_rx_clear(&d->rx, 0, monotonic_ns());
 	if (rc == 0)
 		rc = follow(d);
+	if (rc == -ENOENT)
+		return failed(d, "somebody removed its queues; start weir-hostd again", 0);
+	if (rc == 0)
+		drain(d);
 	return rc == 0 || failed(d, "", rc);
 }
 
@@ -196,8 +277,8 @@ static bool hostd_loop(struct hostd *d)
 
 static void report_text(const struct hostd *d)
 {
-	printf("%s: %s, %" PRIu64 " other MAC control frames\n", d->args->device,
-	       gate_kind(d->gate), d->malformed);
+	printf("%s: %s, %" PRIu64 " other MAC control frames, %u frames dropped by full queues\n",
+	       d->args->device, gate_kind(d->gate), d->malformed, d->counts.drops);
 	printf("class PFC-frames pauses paused-ms\n");
 	for_each_bit (c, d->args->classes) {
 		const struct pfc_class_stats *s = &d->rx.stats[c];
@@ -214,6 +295,7 @@ static void report_json(const struct hostd *d)
 	row_text(o, KEY(PORTS, device), d->args->device);
 	row_text(o, "held_by", gate_kind(d->gate));
 	row_u64(o, "other_frames", d->malformed);
+	row_u64(o, "queue_drops", d->counts.drops);
 	json_object_object_add(o, "classes", list);
 	for_each_bit (c, d->args->classes) {
 		const struct pfc_class_stats *s = &d->rx.stats[c];
@@ -231,7 +313,7 @@ static void report_json(const struct hostd *d)
 int main(int argc, char **argv)
 {
 	struct hostd_args args;
-	struct hostd d = {.args = &args, .packets = -1, .lock = -1};
+	struct hostd d = {.args = &args, .packets = -1, .links = -1, .lock = -1};
 	bool ok;
 
 	standard_fds_open();
@@ -248,6 +330,9 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	stop_catch(0, NULL);
+	stop_catch_also(SIGHUP); // the terminal is closed
+	stop_catch_also(SIGQUIT);
+	signal(SIGPIPE, SIG_IGN);
 	ok = hostd_open(&d);
 	if (ok) {
 		fputs("ready\n", stderr);

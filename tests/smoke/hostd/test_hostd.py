@@ -69,7 +69,7 @@ class Peer:
         """Frames of a class so far."""
         while True:
             try:
-                frame = self.s.recv(2048)
+                frame = self.s.recv(10000)
             except BlockingIOError:
                 return sum(self.n[8 * cls:8 * cls + 8])
             kind = frame[12:14]
@@ -91,13 +91,13 @@ class Sender:
         else:
             self.s.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, tos)
         self.to = ("fd00::9" if v6 else "10.0.0.9", 9)
-        self.sent = 0
+        self.sent, self.payload = 0, PAYLOAD
 
     def send(self, n):
         """As a program does that waits."""
         self.s.settimeout(30)
         for _ in range(n):
-            self.s.sendto(bytes(PAYLOAD), self.to)
+            self.s.sendto(bytes(self.payload), self.to)
             self.sent += 1
 
     def fill(self):
@@ -220,11 +220,14 @@ def a_released_class_sends_at_once_though_all_senders_wait(world):
 def frames_that_are_no_pfc_of_the_neighbour_hold_nothing(world):
     hostd, peer, three = Hostd(world).ready(), Peer(world), Sender(world, 3)
     rng = random.Random(1)
-    frames = [pfc("0180c2000002", c3=QUANTA), pfc("020000000001", c3=QUANTA), # not the neighbour's
-              mac_control(0x0001, b"\xff\xff"), mac_control(0x0101, b"\0\x08\xff"), # 802.3x; cut
+    elsewhere = [pfc("0180c2000002", c3=QUANTA), pfc("020000000001", c3=QUANTA)]
+    tagged = pfc(c3=QUANTA)
+    tagged = tagged[:12] + bytes.fromhex("81000007") + tagged[12:]
+    frames = [tagged, mac_control(0x0001, b"\xff\xff"), # 802.3x
+              mac_control(0x0101, b"\0\x08\xff"), # cut
               mac_control(0x0101, b""), *(mac_control(2 + rng.randrange(200), rng.randbytes(
                   rng.randrange(1400))) for _ in range(300))]
-    for frame in [*frames, pfc(c0=QUANTA, c7=QUANTA), pfc()]:
+    for frame in [*elsewhere, *frames, pfc(c0=QUANTA, c7=QUANTA), pfc()]:
         peer.send(frame)
     three.send(200)
     eventually(lambda: peer.got(3) == three.sent, "class 3 goes on")
@@ -246,15 +249,61 @@ def a_killed_program_leaves_a_class_held_until_the_next_one(world):
     hostd.end()
 
 
+def it_ends(world, order):
+    """With an order to the program or its interface while class 3 is held: what it leaves."""
+    before, hostd, peer, three = queues(world), Hostd(world).ready(), Peer(world), Sender(world, 3)
+    peer.send(pfc(c3=QUANTA))
+    three.fill()
+    order(hostd)
+    status = hostd.p.wait(20)
+    eventually(lambda: peer.got(3) == three.sent, "all frames that were held arrive", 20)
+    want(status == 0 and queues(world) == before, f"{status}: {queues(world)}")
+
+
+@on_a_host
+def frames_that_are_held_at_the_end_leave_before_the_queues(world):
+    for order in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        it_ends(world, lambda hostd, order=order: hostd.p.p.send_signal(order))
+
+
+@on_a_host
+def a_larger_mtu_is_followed(world):
+    hostd, peer, three = Hostd(world).ready(), Peer(world), Sender(world, 3)
+    for where, dev in (("sw", "sw1"), ("h1", "e1")):
+        world.run(where, "ip", "link", "set", dev, "mtu", "9000")
+    three.payload = 4000
+
+    def arrives():
+        before = peer.got(3)
+        three.send(1)
+        time.sleep(0.05)
+        return peer.got(3) > before
+
+    eventually(arrives, "a frame of the new length")
+    before = peer.got(3)
+    three.send(20)
+    eventually(lambda: peer.got(3) - before == 20, "all frames of the new length")
+    hostd.end()
+
+
+@on_a_host
+def queues_that_somebody_removes_are_missed(world):
+    hostd, peer = Hostd(world).ready(), Peer(world)
+    world.run("h1", "tc", "qdisc", "del", "dev", "e1", "root")
+    peer.send(pfc(c3=QUANTA))
+    hostd.refused("somebody removed its queues; start weir-hostd again")
+
+
 @on_a_host
 def one_program_at_an_interface_and_no_queues_of_others(world):
     hostd = Hostd(world).ready()
     Hostd(world).refused("another weir-hostd runs here")
     hostd.end()
-    world.run("h1", "tc", "qdisc", "add", "dev", "e1", "root", "handle", "9:", "pfifo")
-    before = queues(world)
-    Hostd(world).refused("`tc qdisc del dev e1 root` removes them")
-    want(queues(world) == before, f"{before} is {queues(world)}")
+    for handle in ("9:", "fc:"): # the second one is the handle of weir-hostd, too
+        world.run("h1", "tc", "qdisc", "replace", "dev", "e1", "root", "handle", handle, "pfifo")
+        before = queues(world)
+        Hostd(world).refused("`tc qdisc del dev e1 root` removes them")
+        want(queues(world) == before, f"{before} is {queues(world)}")
     Hostd(world, "--device", "e2").refused("e2: there is no such interface")
 
 
@@ -284,6 +333,9 @@ sys.exit(live.run_tests([
     a_released_class_sends_at_once_though_all_senders_wait,
     frames_that_are_no_pfc_of_the_neighbour_hold_nothing,
     a_killed_program_leaves_a_class_held_until_the_next_one,
+    frames_that_are_held_at_the_end_leave_before_the_queues,
+    a_larger_mtu_is_followed,
+    queues_that_somebody_removes_are_missed,
     one_program_at_an_interface_and_no_queues_of_others,
     an_interface_may_go_down_and_its_end_is_reported,
 ]))
