@@ -24,6 +24,7 @@
 #include "dataplane/units.h"
 #include "drivers/absent.h"
 #include "drivers/ethdev/ethdev.h"
+#include "drivers/ethdev/pci.h"
 #include "drivers/xdp/attach.h"
 #include "drivers/xdp/netdev.h"
 #include "drivers/xdp/xdp.h"
@@ -222,6 +223,13 @@ static int choose_memory(struct args *a, const struct live_eal_conf *conf, bool 
 	if (huge) {
 		arg(a, "--in-memory");
 		snprintf(a->mem_mb, sizeof(a->mem_mb), "%" PRIu64, need_mb);
+	} else if (conf->physical != NULL) {
+		return live_refuse(
+			text, -ENOMEM,
+			"%s: its kernel driver knows no IOMMU, so DPDK needs hugepages: %" PRIu64
+			" MB of them, and %" PRIu64 " MB are free; bind the device to vfio-pci, or "
+			"`echo %" PRIu64 " > /proc/sys/vm/nr_hugepages`",
+			conf->physical, need_mb, free_mb, nr_hugepages_for(need_mb));
 	} else {
 		rc = normal_pages(a, need_mb, free_mb, text);
 	}
@@ -277,7 +285,7 @@ static int build_args(struct args *a, const char *prog, const struct live_eal_co
 	arg(a, conf->file_prefix != NULL ? "--file-prefix" : "--no-telemetry");
 	if (conf->file_prefix != NULL)
 		arg(a, conf->file_prefix);
-	arg(a, "--iova-mode=va");
+	arg(a, conf->physical != NULL ? "--iova-mode=pa" : "--iova-mode=va");
 	arg(a, "--log-level=*:error");
 	if (a->argc + conf->n_extra > ARGS_MAX)
 		return live_refuse(text, -E2BIG, "%d EAL arguments are too many", conf->n_extra);
@@ -328,6 +336,11 @@ static enum live_state state_xdp(const char *rest)
 	return flags >= 0 && (flags & IFF_UP) == 0 ? LIVE_DOWN : LIVE_READY;
 }
 
+static enum live_state state_pci(const char *rest)
+{
+	return pci_is_bound(rest) ? LIVE_READY : LIVE_MISSING;
+}
+
 static const struct kind {
 	const char *prefix;
 	bool pci;
@@ -337,7 +350,7 @@ static const struct kind {
 	enum live_state (*state)(const char *rest); // or NULL
 } kinds[] = {
 	{"xdp:", false, xdp_open, xdp_probe, state_xdp},
-	{"pci:", true, ethdev_open, NULL, NULL},
+	{"pci:", true, ethdev_open, NULL, state_pci},
 	{"vdev:", false, ethdev_open, NULL, NULL},
 };
 
@@ -357,11 +370,15 @@ bool live_device_valid(const char *device)
 	return kind_of(device) != NULL;
 }
 
-bool live_device_is_pci(const char *device)
+void live_eal_device(struct live_eal_conf *conf, const char *device)
 {
 	const struct kind *k = kind_of(device);
 
-	return k != NULL && k->pci;
+	if (k == NULL || !k->pci)
+		return;
+	conf->pci = true;
+	if (pci_needs_physical(device + strlen(k->prefix)))
+		conf->physical = device;
 }
 
 // ---- the pool

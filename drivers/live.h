@@ -28,7 +28,8 @@
 struct live_eal_conf {
 	const int *worker_cpus; // one CPU per worker to pin it to, or NULL: workers float
 	unsigned n_workers; // lcores beside the main one; 0: the program polls on the main one
-	bool pci; // some device is a "pci:" one (live_device_is_pci)
+	bool pci; // some device is a "pci:" one (live_eal_device)
+	const char *physical; // a "pci:" device whose DMA has physical addresses, or NULL
 	uint64_t mem_bytes; // DPDK memory that the program needs: the pool and its tables
 	// EAL arguments of the user (after `--`), which win over ours. --no-huge alone means normal
 	// pages, as many as mem_bytes needs.
@@ -46,6 +47,8 @@ __attribute__((warn_unused_result)) int live_eal_init(const char *prog,
 						      const struct live_eal_conf *conf,
 						      struct live_text *text);
 void live_eal_fini(void);
+// Before live_eal_init: the program will open this device. The text must stay.
+void live_eal_device(struct live_eal_conf *conf, const char *device);
 
 static inline unsigned live_worker_lcore(unsigned worker)
 {
@@ -80,7 +83,6 @@ __attribute__((warn_unused_result)) int live_pool_create(uint32_t n_frames, uint
 // ---- ports
 // True for the shapes listed on top, whether the device exists or not.
 bool live_device_valid(const char *device);
-bool live_device_is_pci(const char *device);
 
 // The XDP program of an "xdp:" port; NULL for other devices. The kernel loads a program only for a
 // process with all privileges, so a port keeps its program for later devices. 0 or -errno with
@@ -90,9 +92,9 @@ __attribute__((warn_unused_result)) int live_program_load(const char *device, ui
 							  struct live_text *text);
 void live_program_free(struct xdp_attach *program); // after live_close; NULL is fine
 
-// Looks at the name alone. Each device that is not "xdp:" is LIVE_READY.
+// Looks at the name alone. A "vdev:" is LIVE_READY always.
 enum live_state {
-	LIVE_MISSING, // the interface does not exist
+	LIVE_MISSING, // the interface does not exist; no kernel driver has the "pci:" device
 	LIVE_DOWN, // it is not up
 	LIVE_READY,
 };

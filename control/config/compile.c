@@ -166,6 +166,11 @@ static void check_facts(struct compiler *k, unsigned i, const struct port_facts 
 static void compile_pfc(struct compiler *k, unsigned i, const struct port_facts *f)
 {
 	const struct cfg_pfc *cfg = &k->c->ports[i].profile->pfc;
+	const struct cfg_port *item = k->c->ports[i].item;
+	// Without `pfc` in the profile the quanta are the most, and only the MTU can be another.
+	const struct cfg_val *v = cfg->map.given ? &cfg->quanta : &item->mtu;
+	const struct cfg_map *map = cfg->map.given ? &cfg->map : &item->map;
+	const char *key = cfg->map.given ? "quanta" : "mtu";
 	struct policy_port *out = &k->p->ports[i];
 	uint32_t ring = f != NULL ? f->tx_ring_bytes : out->tx_ring_bytes;
 	uint32_t most = f != NULL ? ring
@@ -180,13 +185,16 @@ static void compile_pfc(struct compiler *k, unsigned i, const struct port_facts 
 	if (out->pfc.tx == 0)
 		return;
 	if ((uint64_t)cfg->quanta.n < pfc_least_quanta(before))
-		check_report(k->s, DIAG_ERROR, &cfg->quanta, &cfg->map, "quanta",
+		check_report(k->s, DIAG_ERROR, v, map, key,
 			     "a PAUSE of %u quanta can end before it is repeated: a PFC frame may "
 			     "wait for a frame of %u bytes, and for %u bytes in the transmit ring; "
-			     "%u quanta are the least",
-			     out->pfc.quanta, out->max_frame, ring, pfc_least_quanta(before));
+			     "%u quanta are the least%s",
+			     out->pfc.quanta, out->max_frame, ring, pfc_least_quanta(before),
+			     pfc_least_quanta(before) > UINT16_MAX
+				     ? ", more than a PFC frame can carry" CURE "take a smaller mtu"
+				     : "");
 	else if ((uint64_t)cfg->quanta.n < least)
-		check_report(k->s, DIAG_WARNING, &cfg->quanta, &cfg->map, "quanta",
+		check_report(k->s, DIAG_WARNING, v, map, key,
 			     "weir will refuse %u quanta at a virtual interface, and where AF_XDP "
 			     "copies frames: %u bytes may stand in the transmit ring there, and "
 			     "%u quanta are the least",

@@ -167,7 +167,7 @@ static int start_eal(struct daemon *d, const struct policy *plan, const struct m
 	for (uint32_t i = 0; i < plan->n_worker_cores && i < WORKER_CPUS; i++)
 		cpus[i] = plan->worker_cores[i];
 	for (unsigned i = 0; i < config_n_ports(d->config); i++)
-		conf.pci |= live_device_is_pci(config_port(d->config, i).device);
+		live_eal_device(&conf, config_port(d->config, i).device);
 	if (live_eal_init("weir", &conf, &text) != 0)
 		return failed("%s", text.err);
 	print_notes("", text.note);
@@ -240,9 +240,11 @@ static int open_port(struct daemon *d, unsigned i)
 			 "%s does not exist; the port uses it once it is made and up\n", p.device);
 	} else if (live_open(p.device, &conf, &d->ports[i], &text) != 0) {
 		return failed("port %s: %s%s", p.name, text.err,
-			      missing ? "; `optional: on` at the port starts weir without it, and "
-					"`weir --wait SECONDS` waits for it"
-				      : "");
+			      !missing ? ""
+			      : strncmp(p.device, "pci:", 4) == 0
+				      ? "; `weir --wait SECONDS` waits for it"
+				      : "; `optional: on` at the port starts weir without it, and "
+					"`weir --wait SECONDS` waits for it");
 	}
 	d->n_open = i + 1;
 	print_notes(p.name, text.note);

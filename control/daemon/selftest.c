@@ -607,7 +607,7 @@ static bool make_memory(struct selftest *t)
 		if (t->ports[i].probed && t->ports[i].mtu > max_frame)
 			max_frame = t->ports[i].mtu;
 		frames += live_device_frames(t->ports[i].device, 0, 0);
-		conf.pci |= live_device_is_pci(t->ports[i].device);
+		live_eal_device(&conf, t->ports[i].device);
 	}
 	max_frame += FRAME_OVERHEAD_BYTES;
 	conf.mem_bytes = live_pool_bytes(frames, max_frame) + TABLES_BYTES;

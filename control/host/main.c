@@ -54,10 +54,10 @@ static int open_port(struct host *h, struct rte_mempool **pool, struct live_text
 				 .rx_ring = (uint32_t)a->rx_ring,
 				 .time_scale = (uint32_t)a->time_scale,
 				 .take_over = true}; // an endpoint has the interface for itself
-	const struct live_eal_conf eal = {.pci = live_device_is_pci(a->device),
-					  .mem_bytes = live_pool_bytes(frames, max_frame),
-					  .extra = a->eal, .n_extra = a->n_eal};
+	struct live_eal_conf eal = {.mem_bytes = live_pool_bytes(frames, max_frame),
+				    .extra = a->eal, .n_extra = a->n_eal};
 
+	live_eal_device(&eal, a->device);
 	if (live_eal_init("weir-host", &eal, text) != 0)
 		return -1;
 	if (live_pool_create(frames, max_frame, pool, text) != 0)

@@ -48,7 +48,7 @@ int live_run_open(struct live_run *r, const struct live_run_conf *c, struct live
 		conf.rx_ring = RX_RING;
 	while (r->n_ports < PROBE_PORTS && c->device[r->n_ports] != NULL) {
 		frames += live_device_frames(c->device[r->n_ports], 0, conf.rx_ring);
-		eal.pci |= live_device_is_pci(c->device[r->n_ports]);
+		live_eal_device(&eal, c->device[r->n_ports]);
 		r->n_ports++;
 	}
 	eal.mem_bytes = live_pool_bytes(frames, MAX_FRAME);

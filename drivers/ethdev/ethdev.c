@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <net/if.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@
 #include "drivers/ethdev/hold.h"
 #include "drivers/ethdev/inflight.h"
 #include "drivers/ethdev/memif.h"
+#include "drivers/ethdev/pci.h"
 #include "drivers/ethdev/stale.h"
 
 enum {
@@ -54,6 +56,8 @@ struct ethdev_port {
 	struct memif_server *memif; // or NULL
 	enum live_known pfc_rx, pfc_tx;
 	struct rte_device *dev;
+	bool watched;
+	_Atomic bool gone; // written by EAL's interrupt thread
 };
 
 // What a driver does with PFC frames. REQUEST: it forwards MAC control frames on request.
@@ -188,7 +192,8 @@ static int fit_devargs(struct opening *o)
 	bool given;
 	int rc;
 
-	snprintf(o->devargs, sizeof(o->devargs), "%s", o->given);
+	snprintf(o->devargs, sizeof(o->devargs), "%s%s", o->name,
+		 o->given + strcspn(o->given, ","));
 	if (strncmp(o->given, "net_af_packet", strlen("net_af_packet")) != 0)
 		return fit_vhost(o);
 	rc = check_interface(o);
@@ -240,6 +245,42 @@ static int watch_guest(struct opening *o)
 	return rc == 0 ? 0
 		       : live_refuse(o->text, rc, "%s: DPDK does not report its guests: %s",
 				     o->name, strerror(-rc));
+}
+
+// ---- devices of the PCI bus that are taken away
+
+// In EAL's interrupt thread. With vfio-pci the kernel waits until the port is closed. With
+// uio_pci_generic the device is gone already: DPDK has put memory in the place of its registers.
+static void device_removed(const char *name, enum rte_dev_event_type event, void *arg)
+{
+	struct ethdev_port *p = arg;
+
+	(void)name;
+	if (event == RTE_DEV_EVENT_REMOVE)
+		atomic_store_explicit(&p->gone, true, memory_order_relaxed);
+}
+
+static int watch_removal(struct opening *o)
+{
+	struct ethdev_port *p = o->port;
+	int rc;
+
+	if (o->is_vdev)
+		return 0;
+	rc = rte_dev_event_callback_register(rte_dev_name(p->dev), device_removed, p);
+	p->watched = rc == 0;
+	if (rc == 0 && pci_needs_physical(o->name))
+		rc = rte_dev_event_monitor_start() != 0 ? -EIO : rte_dev_hotplug_handle_enable();
+	return rc == 0 ? 0
+		       : live_refuse(o->text, rc, "%s: DPDK does not report its removal: %s",
+				     o->name, strerror(-rc));
+}
+
+static bool ethdev_gone(void *drv)
+{
+	struct ethdev_port *p = drv;
+
+	return atomic_load_explicit(&p->gone, memory_order_relaxed);
 }
 
 // ---- memif servers
@@ -449,7 +490,8 @@ static bool ethdev_link_up(void *drv)
 	const struct ethdev_port *p = drv;
 	struct rte_eth_link link = {0};
 
-	return rte_eth_link_get_nowait(p->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+	return !atomic_load_explicit(&p->gone, memory_order_relaxed) &&
+	       rte_eth_link_get_nowait(p->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
 }
 
 // DPDK's vhost reads the guest's ring without looking whether the guest is there.
@@ -511,13 +553,21 @@ static void fill_facts(const struct opening *o, struct port_facts *facts)
 
 // ---- owner worker
 
+// net_e1000_em knows buffers of 8192 and of 16384 bytes and none between, and hands a frame that is
+// longer than the first in two.
+static bool join_pieces(const struct ethdev_port *p, struct rte_mbuf *m)
+{
+	return m->pkt_len <= p->max_frame && rte_pktmbuf_linearize(m) == 0;
+}
+
 static uint16_t ethdev_rx(void *drv, struct rte_mbuf **pkts, uint16_t n)
 {
 	struct ethdev_port *p = drv;
 	uint16_t got = rte_eth_rx_burst(p->id, 0, pkts, n), kept = 0;
 
 	for (uint16_t i = 0; i < got; i++) {
-		if (likely(pkts[i]->nb_segs == 1 && pkts[i]->pkt_len <= p->max_frame)) {
+		if (likely(pkts[i]->nb_segs == 1 && pkts[i]->pkt_len <= p->max_frame) ||
+		    join_pieces(p, pkts[i])) {
 			pkts[kept++] = pkts[i];
 			continue;
 		}
@@ -671,6 +721,7 @@ static const struct port_ops ethdev_ops = {
 	.tx_pending = ethdev_tx_pending,
 	.stats = ethdev_stats,
 	.link_up = ethdev_link_up,
+	.gone = ethdev_gone,
 	.reasons = ethdev_reasons,
 };
 
@@ -713,6 +764,9 @@ static void ethdev_close(void *drv)
 	while (p->has_guest && rte_eth_dev_callback_unregister(p->id, RTE_ETH_EVENT_INTR_LSC,
 							       guest_changed, p) == -EAGAIN)
 		sched_yield();
+	while (p->watched && rte_dev_event_callback_unregister(rte_dev_name(p->dev), device_removed,
+							       p) == -EAGAIN)
+		sched_yield();
 	if (p->dev != NULL)
 		(void)rte_eth_dev_close(p->id);
 	if (p->probed && p->dev != NULL)
@@ -724,11 +778,13 @@ int ethdev_open(const char *devargs, const struct live_conf *conf, struct live_p
 		struct live_text *text)
 {
 	static int (*const steps[])(struct opening * o) = {fit_devargs, open_memif, probe,
-							   watch_guest, configure,  start_memif};
+							   watch_guest, watch_removal, configure,
+							   start_memif};
 	struct opening o = {.given = devargs, .conf = conf, .text = text};
 	int rc = 0;
 
-	snprintf(o.name, sizeof(o.name), "%.*s", (int)strcspn(devargs, ","), devargs);
+	if (!pci_name(devargs, o.name))
+		snprintf(o.name, sizeof(o.name), "%.*s", (int)strcspn(devargs, ","), devargs);
 	o.port = calloc(1, sizeof(*o.port));
 	if (o.port == NULL)
 		return live_refuse(text, -ENOMEM, "%s: out of memory", o.name);

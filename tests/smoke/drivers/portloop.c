@@ -295,7 +295,7 @@ static int start(struct loop *l, char **devices, struct live_eal_conf *eal, stru
 
 	for (unsigned i = 0; i < l->n_ports; i++) {
 		frames += live_device_frames(devices[i], l->conf.tx_ring_bytes, l->conf.rx_ring);
-		eal->pci = eal->pci || live_device_is_pci(devices[i]);
+		live_eal_device(eal, devices[i]);
 	}
 	eal->mem_bytes = live_pool_bytes(frames, l->conf.max_frame);
 	rc = live_eal_init("portloop", eal, text);

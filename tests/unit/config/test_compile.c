@@ -387,6 +387,31 @@ static void what_a_device_may_refuse_is_a_warning(void **state)
 	config_destroy(c);
 }
 
+// The longest ring of a driver that cannot report its descriptors: no PAUSE lasts as long.
+static void a_ring_that_no_pause_outlasts_is_refused_at_the_mtu(void **state)
+{
+	static const char want[] =
+		"t:2:59: ports[0] (a).mtu: a PAUSE of 65535 quanta can end before it is repeated: "
+		"a PFC frame may wait for a frame of 9022 bytes, and for 4619264 bytes in the "
+		"transmit ring; 101196 quanta are the least, more than a PFC frame can carry: "
+		"take a smaller mtu";
+	struct config *c = parsed(
+		"ports:\n"
+		"  - {name: a, device: \"pci:0000:3b:00.0\", speed: 1G, mtu: 9000, profile: q}\n"
+		"profiles: {q: {classes: {3: {lossless: on}}}}\n");
+	const struct port_facts card = {
+		.tx_ring_bytes = 512 * 9022, .pfc_rx = true, .pfc_tx = true};
+	struct policy *p = NULL;
+	struct diags d = {0};
+
+	(void)state;
+	assert_int_equal(config_compile(c, &card, &p, &d), -EINVAL);
+	assert_int_equal(d.n, 1);
+	assert_string_equal(d.lines[0], want);
+	diags_fini(&d);
+	config_destroy(c);
+}
+
 static void vlans_and_static_addresses(void **state)
 {
 	struct policy *p = policy_of(
@@ -655,6 +680,7 @@ int main(int argc, char **argv)
 			only_ports_below_2_gbps_make_up_for_more_than_the_drivers_burst),
 		cmocka_unit_test(what_the_device_cannot_do_is_said),
 		cmocka_unit_test(what_a_device_may_refuse_is_a_warning),
+		cmocka_unit_test(a_ring_that_no_pause_outlasts_is_refused_at_the_mtu),
 		cmocka_unit_test(vlans_and_static_addresses),
 		cmocka_unit_test(maps_remark_and_sharing),
 		cmocka_unit_test(auto_ecn_has_limits_and_the_speed_of_its_queue),
