@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Guests of QEMU with soft-RoCE: Debian's kernel, and an initrd of this machine's own programs.
+"""Guests of QEMU: Debian's kernel, and an initrd of this machine's own programs.
 
-The kernel comes out of the package file and is installed nowhere. The initrd has busybox, the tools
-of RDMA with their libraries, and the kernel's modules that the guests load. Both stay in a folder
-until one of them is another version.
+The kernel comes out of the package file and is installed nowhere. The initrd has busybox, the
+programs of the guest with their libraries, and the kernel's modules that the guest loads. Both stay
+in a folder until one of them is another version.
 
 A guest listens on its serial line. A command is one line for the guest's shell. The answer is the
 output, and a last line with the status.
 """
+import dataclasses
 import hashlib
 import os
 import re
@@ -19,12 +20,6 @@ from world import Failed, run
 
 QEMU = "/usr/bin/qemu-system-x86_64"
 KERNEL = "linux-image-amd64" # the kernel of linux-image-cloud-amd64 has no rdma_rxe
-MODULES = ("virtio_pci", "virtio_net", "e1000", "crc32_generic", "rdma_rxe", "rdma_ucm",
-           "af_packet", "sch_htb", "sch_plug", "cls_u32") # these for weir-hostd
-TOOLS = ("rdma", "rping", "ucmatose", "ib_write_bw", "ib_read_bw", "ib_send_bw")
-LOADED_LATE = ("/lib/x86_64-linux-gnu/libgcc_s.so.1",) # for pthread_exit
-PROVIDER = "/usr/lib/x86_64-linux-gnu/libibverbs/librxe-rdmav34.so"
-# A server of perftest closes one queue pair before it listens again, and its client does not wait.
 APPEND = "console=ttyS0 quiet panic=-1 mitigations=off rcupdate.rcu_expedited=1"
 INIT = """\
 #!/bin/busybox sh
@@ -45,16 +40,24 @@ poweroff -f
 """
 
 
-def files():
-    """What the guests have of this machine. Fails where a program is not installed."""
-    programs = [shutil.which(tool) for tool in TOOLS]
-    for name, path in zip((*TOOLS, "qemu-system-x86_64", "busybox"),
-                          (*programs, shutil.which(QEMU), shutil.which("busybox"))):
-        if not path:
-            raise Failed(f"{name} is not installed; run as root: scripts/setup --rdma")
-    programs.append(PROVIDER)
-    return [*programs, *LOADED_LATE, "/etc/libibverbs.d/rxe.driver",
-            *(library for path in programs for library in libraries(path))]
+@dataclasses.dataclass
+class Contents:
+    """What a guest has besides busybox: the kernel's modules, and programs and libraries of this
+    machine with the libraries that they need, and further files."""
+
+    modules: tuple
+    programs: tuple # names, or paths
+    files: tuple = ()
+
+    def paths(self):
+        """Fails where a program is not installed."""
+        programs = [shutil.which(p) or os.path.exists(p) and p for p in self.programs]
+        for name, path in zip((*self.programs, "qemu-system-x86_64", "busybox"),
+                              (*programs, shutil.which(QEMU), shutil.which("busybox"))):
+            if not path:
+                raise Failed(f"{name} is not installed; run as root: scripts/setup --rdma")
+        return [*programs, *self.files,
+                *(library for path in programs for library in libraries(path))]
 
 
 def kernel_package():
@@ -82,8 +85,14 @@ class Cpio:
         self.parts += [head, bytes(-len(head) % 4), data, bytes(-len(data) % 4)]
 
     def file(self, path, name=None):
+        """Links stay links: DPDK must not load a library under two names."""
+        name = name or os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+        if os.path.islink(path):
+            self.entry(name.lstrip("/"), 0o120777, os.readlink(path).encode())
+            self.file(os.path.join(os.path.dirname(path), os.readlink(path)))
+            return
         with open(path, "rb") as f:
-            self.entry((name or path).lstrip("/"), 0o100755, f.read())
+            self.entry(name.lstrip("/"), 0o100755, f.read())
 
     def bytes(self):
         self.entry("TRAILER!!!", 0)
@@ -94,12 +103,15 @@ def libraries(path):
     return re.findall(r"(/\S+) \(0x", run("ldd", path).stdout)
 
 
-def modules(folder):
-    """(name, path) of the modules that the guests load, each behind those that it needs."""
-    paths = {}
+def modules(folder, wanted):
+    """(name, path) of the modules that a guest loads, each behind those that it needs."""
+    paths, builtin = {}, ""
     for where, _, files in os.walk(os.path.join(folder, "lib", "modules")):
         paths.update((f[:-3].replace("-", "_"), os.path.join(where, f))
                      for f in files if f.endswith(".ko"))
+        if "modules.builtin" in files:
+            with open(os.path.join(where, "modules.builtin")) as f:
+                builtin = f.read().replace("-", "_")
     order = {}
 
     def add(name):
@@ -111,34 +123,37 @@ def modules(folder):
             add(need.replace("-", "_"))
         order[name] = paths[name]
 
-    for name in MODULES:
+    for name in wanted:
         add(name)
-    if "rdma_rxe" not in order:
-        raise Failed("the kernel's package has no module rdma_rxe")
+    missing = [name for name in wanted if name not in order and f"/{name}.ko" not in builtin]
+    if missing:
+        raise Failed(f"the kernel's package has no module {missing[0]}")
     return order.items()
 
 
-def initrd(unpacked):
+def initrd(unpacked, contents):
     archive = Cpio()
     archive.entry("init", 0o100755, INIT.encode())
-    archive.file(shutil.which("busybox"), "bin/busybox")
+    archive.file(os.path.realpath(shutil.which("busybox")), "bin/busybox")
     for folder in ("dev", "proc", "sys", "tmp"):
         archive.entry(folder, 0o040755)
+    for folder in ("lib", "lib64"):
+        archive.entry(folder, 0o120777, f"usr/{folder}".encode())
     archive.entry("dev/console", 0o020600)
-    for path in files():
+    for path in contents.paths():
         archive.file(path)
-    loaded = modules(unpacked)
+    loaded = modules(unpacked, contents.modules)
     for name, path in loaded:
         archive.file(path, f"modules/{name}.ko")
     archive.entry("modules/order", 0o100644, "\n".join(name for name, _ in loaded).encode())
     return archive.bytes()
 
 
-def prepare(folder):
+def prepare(folder, contents):
     """Paths of (kernel, initrd), made where they are missing or of other versions."""
     package = kernel_package()
-    versions = [(path, os.stat(path).st_mtime) for path in files()]
-    tag = hashlib.sha1(f"{package} {versions} {MODULES} {INIT}".encode()).hexdigest()[:12]
+    versions = [(path, os.stat(path).st_mtime) for path in contents.paths()]
+    tag = hashlib.sha1(f"{package} {versions} {contents.modules} {INIT}".encode()).hexdigest()[:12]
     ready = os.path.join(folder, tag)
     paths = os.path.join(ready, "kernel"), os.path.join(ready, "initrd")
     if os.path.isdir(ready):
@@ -155,7 +170,7 @@ def prepare(folder):
     os.rename(os.path.join(boot, next(f for f in os.listdir(boot) if f.startswith("vmlinuz"))),
               os.path.join(work, "kernel"))
     with open(os.path.join(work, "initrd"), "wb") as f:
-        f.write(initrd(unpacked))
+        f.write(initrd(unpacked, contents))
     shutil.rmtree(unpacked)
     os.unlink(os.path.join(work, deb))
     os.rename(work, ready)
@@ -163,28 +178,17 @@ def prepare(folder):
 
 
 class Guest:
-    """A guest on the tap device of its number, in the namespace of the switch."""
+    """A guest in the namespace of the switch. machine: QEMU's options for it, but for its kernel
+    and its serial line."""
 
-    NO_OFFLOADS = ("csum=off,gso=off,guest_csum=off,guest_tso4=off,guest_tso6=off,guest_ecn=off,"
-                   "guest_ufo=off,host_tso4=off,host_tso6=off,host_ecn=off,host_ufo=off,"
-                   "mrg_rxbuf=off")
-
-    def __init__(self, world, i, images, nic="virtio-net-pci," + NO_OFFLOADS, dump=None):
-        self.name, self.ip = f"guest{i}", f"10.0.0.{i}"
-        self.path = os.path.join(world.logs, f"{self.name}.console")
-        self.dump = dump
+    def __init__(self, world, name, images, machine, append=APPEND):
+        self.name = name
+        self.path = os.path.join(world.logs, f"{name}.console")
         self.rest = b""
         self.process = world.spawn(
-            "sw", self.name, QEMU, "-M", "pc", "-accel", "tcg",
-            "-cpu", "max", "-smp", "1", "-m", "512", "-nodefaults", "-display", "none",
-            "-no-reboot",
-            "-kernel", images[0], "-initrd", images[1],
-            "-append", APPEND,
-            "-serial", f"unix:{self.path},server=on",
-            "-netdev", f"tap,id=net,ifname=tap{i},script=no,downscript=no,vhost=off,"
-            "vnet_hdr=off",
-            "-device", f"{nic},netdev=net,mac=02:00:00:00:00:{i:02x}",
-            *(["-object", f"filter-dump,id=dump,netdev=net,file={dump}"] if dump else []))
+            "sw", name, QEMU, "-accel", "tcg", "-cpu", "max", "-nodefaults", "-display", "none",
+            "-no-reboot", "-kernel", images[0], "-initrd", images[1], "-append", append,
+            "-serial", f"unix:{self.path},server=on", *machine)
 
     def start(self):
         """QEMU waits for the connection before the guest runs, so nothing of its output is lost."""

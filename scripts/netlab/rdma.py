@@ -10,7 +10,7 @@ the switch's own capture; the switch's flows are compared with the queue pairs.
 """
 import argparse
 import collections
-import json
+import functools
 import os
 import re
 import shutil
@@ -20,18 +20,26 @@ import time
 
 import cnps
 import guest
+import judged
 import pcapng
-from screen import ALARM, GREEN, Screen
 from switch import Programs, Switch, quiet
-from world import Failed, StoryName, World
+from world import Failed
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 IMAGES = os.path.join(ROOT, "build", "rdma")
-INTERRUPTED = 130
 SAMPLE_S = 0.1
 UDP_ROCE, CNP_OPCODE = (4791).to_bytes(2, "big"), 0x81
 TOS = 106 # DSCP 26 and ECT(0)
 NEEDS_NO_PAIR = {"read-requests", "datagram"}
+CONTENTS = guest.Contents(
+    modules=("virtio_pci", "virtio_net", "e1000", "crc32_generic", "rdma_rxe", "rdma_ucm",
+             "af_packet", "sch_htb", "sch_plug", "cls_u32"), # these for weir-hostd
+    programs=("rdma", "rping", "ucmatose", "ib_write_bw", "ib_read_bw", "ib_send_bw",
+              "/usr/lib/x86_64-linux-gnu/libibverbs/librxe-rdmav34.so"),
+    files=("/etc/libibverbs.d/rxe.driver",
+           "/lib/x86_64-linux-gnu/libgcc_s.so.1")) # for pthread_exit
+NO_OFFLOADS = ("csum=off,gso=off,guest_csum=off,guest_tso4=off,guest_tso6=off,guest_ecn=off,"
+               "guest_ufo=off,host_tso4=off,host_tso6=off,host_ecn=off,host_ufo=off,mrg_rxbuf=off")
 
 # p2 is slow where a phase says so. Times fit 30 Mb/s: a frame takes 0.3 ms.
 POLICY = """\
@@ -103,12 +111,8 @@ class Lab:
         self.truth = set() # (queue pair of guest1, queue pair of guest2)
         self.flows = {} # (sender's address, queue pair): Flow
         self.wrong = []
-        self.checks = []
-
-    def check(self, holds, text, figures):
-        self.checks.append({"ok": bool(holds), "text": text, "figures": figures})
-        self.screen.say(f"  {'✓' if holds else '✗'} {text}", GREEN if holds else ALARM)
-        self.screen.say(f"      {figures}")
+        self.checks = judged.Checks(screen)
+        self.check = self.checks.check
 
     # ---- the beginning and the end
 
@@ -120,7 +124,8 @@ class Lab:
             tap = f"tap{i}"
             self.world.run("sw", "ip", "tuntap", "add", "dev", tap, "mode", "tap")
             self.world.run("sw", "ip", "link", "set", tap, "up")
-        self.guests = [guest.Guest(self.world, i, images, dump=self.dump(i)) for i in (1, 2)]
+        self.guests = [guest.Guest(self.world, f"guest{i}", images, self.machine(i))
+                       for i in (1, 2)]
         for g in self.guests:
             g.start()
         for g in self.guests:
@@ -129,12 +134,21 @@ class Lab:
         self.switch = Switch(self.world, self.programs, self.name, self.policy())
         if not self.args.shell:
             self.begin_capture()
-        for g in self.guests:
-            g.run(f"ip link set eth0 up && ip addr add {g.ip}/24 dev eth0 && "
+        for i, g in enumerate(self.guests, 1):
+            g.run(f"ip link set eth0 up && ip addr add 10.0.0.{i}/24 dev eth0 && "
                   "rdma link add rxe0 type rxe netdev eth0")
 
     def images(self):
-        return guest.prepare(IMAGES)
+        return guest.prepare(IMAGES, CONTENTS)
+
+    def machine(self, i):
+        """On the tap device of its number; QEMU writes each frame into a file."""
+        dump = self.dump(i)
+        return ["-M", "pc", "-smp", "1", "-m", "512",
+                "-netdev", f"tap,id=net,ifname=tap{i},script=no,downscript=no,vhost=off,"
+                "vnet_hdr=off",
+                "-device", f"virtio-net-pci,{NO_OFFLOADS},netdev=net,mac=02:00:00:00:00:{i:02x}",
+                *(["-object", f"filter-dump,id=dump,netdev=net,file={dump}"] if dump else [])]
 
     def dump(self, i):
         return os.path.join(self.world.logs, f"guest{i}.pcap")
@@ -425,6 +439,7 @@ def lab_of(args):
 
 
 def play(args, screen, world, name):
+    cnps.need_judges()
     lab = lab_of(args)(args, screen, world, name)
     try:
         lab.begin()
@@ -438,36 +453,8 @@ def play(args, screen, world, name):
         if args.keep:
             shutil.copytree(world.logs, args.keep, dirs_exist_ok=True,
                             ignore=shutil.ignore_patterns("*.console"))
-    bad = [c for c in lab.checks if not c["ok"]]
-    if args.json:
-        with open(args.json, "w") as f:
-            json.dump({"ok": not bad, "checks": lab.checks}, f, indent=1)
-    screen.say(f"{len(lab.checks) - len(bad)} of {len(lab.checks)} checks hold")
-    return not bad
-
-
-def on_signal(*_):
-    raise KeyboardInterrupt
-
-
-def main():
-    args = options()
-    screen = Screen()
-    for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(s, on_signal)
-    try:
-        if os.geteuid() != 0:
-            raise Failed("it needs root, for network namespaces and tap devices")
-        cnps.need_judges()
-        with StoryName() as name, World(0) as world:
-            return 0 if play(args, screen, world, name) else 1
-    except (Failed, OSError) as e:
-        print(f"rdma: {e}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("rdma: stopped; everything it made is removed", file=sys.stderr)
-        return INTERRUPTED
+    return lab.checks.verdict(args.json)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(judged.run("rdma", functools.partial(play, options())))

@@ -10,7 +10,7 @@ import os
 import re
 
 import guest
-from rdma import IMAGES, LISTENING, Lab
+from rdma import CONTENTS, IMAGES, LISTENING, Lab
 from switch import pick
 
 # Sixteen queue pairs have up to 128 packets each under way, more than p1 and its ring can store.
@@ -55,7 +55,7 @@ class PfcLab(Lab):
 
     def images(self):
         """weir-hostd and its libraries are a second archive behind the first one."""
-        kernel, first = guest.prepare(IMAGES)
+        kernel, first = guest.prepare(IMAGES, CONTENTS)
         program = self.programs.in_build("control/hostd/weir-hostd")
         archive = guest.Cpio()
         archive.file(program, "hostd")
