@@ -117,7 +117,8 @@ static uint8_t classes_to_pause(const struct port *p)
 		for (unsigned c = 0; c < N_CLASSES; c++)
 			if (p->xoff_pgs >> pp->classify.class_to_pg[c] & 1)
 				want |= (uint8_t)(1u << c);
-	return ((want & pp->pfc.lossless) | p->pfc_tx.by_control) & (uint8_t)~p->unprotected;
+	want = ((want & pp->pfc.lossless) | p->pfc_tx.by_control) & (uint8_t)~p->unprotected;
+	return pp->pfc.whole_link && want != 0 ? pp->pfc.lossless : want;
 }
 
 static bool send_pfc(struct worker *w, struct port *p, const struct pfc_times *times)
@@ -126,7 +127,8 @@ static bool send_pfc(struct worker *w, struct port *p, const struct pfc_times *t
 
 	if (m == NULL)
 		return false;
-	pfc_frame_build((uint8_t *)rte_pktmbuf_append(m, PFC_FRAME_LEN), p->mac, times);
+	(p->pol->pfc.whole_link ? pause_frame_build : pfc_frame_build)(
+		(uint8_t *)rte_pktmbuf_append(m, PFC_FRAME_LEN), p->mac, times);
 	if (p->ops->tx(p->drv, &m, 1) == 0) {
 		rte_pktmbuf_free(m);
 		return false;

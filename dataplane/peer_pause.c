@@ -23,6 +23,9 @@ void peer_pause_on_frame(struct worker *w, struct port *p, const struct rte_mbuf
 		break;
 	case MAC_CTRL_PAUSE_8023X:
 		ctr_inc(&p->c.pause_8023x);
+		times.enable &= p->pol->pfc.lossless;
+		if (p->pol->pfc.whole_link && times.enable != 0)
+			pfc_rx_frame(&p->pol->pfc, &p->pfc_rx, &times, w->now_ns);
 		break;
 	case MAC_CTRL_MALFORMED:
 		ctr_inc(&p->c.pfc_malformed);

@@ -179,6 +179,7 @@ static void compile_pfc(struct compiler *k, unsigned i, const struct port_facts 
 	uint32_t least = pfc_least_quanta(pfc_bytes_before(out->max_frame, most));
 
 	pfc_params_init(&out->pfc, out->speed_bps, (uint16_t)cfg->quanta.n, before);
+	out->pfc.whole_link = cfg->whole_link.n != 0;
 	out->pfc.lossless = out->classify.lossless;
 	out->pfc.tx = cfg->tx.n ? out->pfc.lossless : 0;
 	out->pfc.rx = cfg->rx.n ? out->pfc.lossless : 0;

@@ -171,7 +171,7 @@ enum { PFC_MODE_ON, PFC_MODE_AUTO }; // words of pfc.mode
 
 struct cfg_pfc {
 	struct cfg_map map;
-	struct cfg_val rx, tx, mode, quanta;
+	struct cfg_val rx, tx, mode, whole_link, quanta;
 	struct cfg_pfc_warning warning;
 };
 

@@ -117,7 +117,7 @@ struct cfg_row {
 	const char *dflt_text, *help;
 };
 
-enum { CFG_WORD_VALUE = -1, CFG_MAX_ROWS = 32, CFG_N_CLASSES = 8 };
+enum { CFG_WORD_VALUE = -1, CFG_MAX_ROWS = 40, CFG_N_CLASSES = 8 };
 
 struct cfg_schema {
 	const struct cfg_row *rows;

@@ -143,7 +143,8 @@ static void make_roce(struct frame *f, const struct path *p, uint32_t len)
 	static const uint8_t payload[FRAME_MAX] = {0x5a, 0xa5};
 	struct roce_pkt pkt = {.opcode = RC_SEND_ONLY, .dest_qp = TEST_QP, .psn = len,
 			       .payload = payload, .payload_len = len - ROCE_MIN_LEN};
-	struct frame_addr a = {.src_ip = TEST_IP_FROM, .dst_ip = TEST_IP_FROM + 1,
+	struct frame_addr a = {.src_ip = ip_key_v4(TEST_IP_FROM),
+				.dst_ip = ip_key_v4(TEST_IP_FROM + 1),
 			       .sport = TEST_UDP_SPORT, .ip_id = (uint16_t)len,
 			       .tos = TEST_DSCP << 2 | 2};
 

@@ -40,14 +40,27 @@ __attribute__((format(printf, 1, 2))) static bool bad(const char *fmt, ...)
 	return false;
 }
 
-static bool parse_ip(const struct opt *row, const char *text, uint32_t *out)
+static bool parse_ip(const struct opt *row, const char *text, struct ip_key *out)
 {
 	struct in_addr in;
 
 	if (inet_pton(AF_INET, text, &in) != 1 || in.s_addr == 0)
 		return bad("--%s: \"%s\" is not an IPv4 address such as 10.0.0.1", row->name,
 			   text);
-	*out = ntohl(in.s_addr);
+	*out = ip_key_v4(ntohl(in.s_addr));
+	return true;
+}
+
+// Of one station: neither a group, nor an IPv4 address in another form.
+static bool parse_ip6(const struct opt *row, const char *text, struct ip_key *out)
+{
+	struct in6_addr in;
+
+	if (inet_pton(AF_INET6, text, &in) != 1 || IN6_IS_ADDR_UNSPECIFIED(&in) ||
+	    IN6_IS_ADDR_MULTICAST(&in) || IN6_IS_ADDR_V4MAPPED(&in))
+		return bad("--%s: \"%s\" is not an IPv6 address such as fd00::1", row->name,
+			   text);
+	*out = ip_key_v6(in.s6_addr);
 	return true;
 }
 
@@ -56,10 +69,15 @@ static bool take_ip(const struct opt *row, char *text, void *out)
 	return parse_ip(row, text, &((struct host_args *)out)->ip);
 }
 
+static bool take_ip6(const struct opt *row, char *text, void *out)
+{
+	return parse_ip6(row, text, &((struct host_args *)out)->ip6);
+}
+
 static bool take_ips(const struct opt *row, char *text, void *out)
 {
 	struct host_args *a = out;
-	char one[INET_ADDRSTRLEN + 1];
+	char one[INET6_ADDRSTRLEN + 1];
 
 	for (a->n_to = 0;;) {
 		size_t len = strcspn(text, ",");
@@ -68,8 +86,10 @@ static bool take_ips(const struct opt *row, char *text, void *out)
 			return bad("--%s: at most %u addresses are possible", row->name,
 				   HOST_MAX_TO);
 		snprintf(one, sizeof(one), "%.*s", (int)len, text);
-		if (!parse_ip(row, one, &a->to[a->n_to++]))
+		if (strchr(one, ':') != NULL ? !parse_ip6(row, one, &a->to[a->n_to])
+					     : !parse_ip(row, one, &a->to[a->n_to]))
 			return false;
+		a->n_to++;
 		if (text[len] == '\0')
 			return true;
 		text += len + 1;
@@ -177,6 +197,28 @@ static bool take_dscps(const struct opt *row, char *text, void *out)
 	a->n_dscps = parse_list(text, NIC_DSCPS - 1, a->dscps);
 	return a->n_dscps != 0 || bad("--%s: \"%s\" is not a DSCP 0..63 or a list such as 26,34",
 				      row->name, text);
+}
+
+static bool take_pcps(const struct opt *row, char *text, void *out)
+{
+	struct host_args *a = out;
+
+	a->n_pcps = parse_list(text, NIC_CLASSES - 1, a->pcps);
+	return a->n_pcps != 0 || bad("--%s: \"%s\" is not a PCP 0..7 or a list such as 3,5",
+				     row->name, text);
+}
+
+static bool take_pfc(const struct opt *row, char *text, void *out)
+{
+	struct host_args *a = out;
+	uint8_t classes[HOST_MAX_CLASSES], n = parse_list(text, NIC_CLASSES - 1, classes);
+	bool none = strcmp(text, "none") == 0;
+
+	for (a->pfc = 0; n > 0; n--)
+		a->pfc |= (uint8_t)(1u << classes[n - 1]);
+	return a->pfc != 0 || none ||
+	       bad("--%s: \"%s\" is neither none nor a list of classes such as 3,5", row->name,
+		   text);
 }
 
 static bool take_trimmed(const struct opt *row, char *text, void *out)
@@ -348,6 +390,11 @@ static const char *const op_words[] = {
 static const struct opt rows[] = {
 	{"device", 0, "DEVICE", "port to use: xdp:IFACE, pci:BDF or vdev:ARGS", AT(device)},
 	{"ip", 0, "ADDR", "own IPv4 address", AT(ip), take_ip},
+	{"ip6", 0, "ADDR", "own IPv6 address, beside --ip or in its place", AT(ip6), take_ip6},
+	{"vlan", 0, "VID",
+	 "VLAN of the endpoint: all its frames but PFC and LLDP have this 802.1Q tag, and frames "
+	 "of other VLANs are ignored; 0: a tag with a priority only (default: no tag)",
+	 NUMBER(vlan, COUNT, 0, 4094, -1)},
 	{"listen", 0, NULL, "accept connections until --time or SIGTERM", AT(listen)},
 	{"to", 0, "LIST",
 	 "send to this address, or to several that the queue pairs are spread over", 0, take_ips},
@@ -374,6 +421,11 @@ static const struct opt rows[] = {
 	{"dscp", 0, "LIST",
 	 "DSCP 0..63 of each --class, at sender and listener alike (default 8 * class)",
 	 0, take_dscps},
+	{"pcp", 0, "LIST",
+	 "PCP 0..7 of each --class in the tag of --vlan, at sender and listener alike (default: "
+	 "the class)", 0, take_pcps},
+	{"pfc", 0, "LIST",
+	 "classes in which PAUSE is obeyed and sent, or none (default all)", 0, take_pfc},
 	{"trimmed-dscp", 0, "LIST",
 	 "DSCP 0..63 of frames that a switch trims (switch.trim): a listener asks for their "
 	 "packets again at once (default none: they are frames with a wrong iCRC)",
@@ -493,14 +545,27 @@ static bool check_role(struct host_args *a)
 	a->role = a->listen ? HOST_LISTEN : (a->storm ? HOST_STORM : HOST_SEND);
 	if (a->role == HOST_STORM && a->storm_at_ns != 0)
 		return bad("--storm-at goes with --listen or --to; --storm begins at once");
-	if (a->role != HOST_STORM && a->ip == 0)
-		return bad("--ip is missing: the endpoint's own IPv4 address");
+	if (a->inof != 0 && ip_key_is_zero(a->ip))
+		return bad("--ip is missing: hosts of iNOF have an IPv4 address here");
+	if (a->role != HOST_STORM && ip_key_is_zero(a->ip) && ip_key_is_zero(a->ip6))
+		return bad("--ip or --ip6 is missing: the endpoint's own address");
 	if (a->n_dscps != 0 && a->n_dscps != a->n_classes)
 		return bad("--dscp: %u for %u classes: give one for each of --class",
 			   a->n_dscps, a->n_classes);
-	for (unsigned i = 0; i < a->n_to; i++)
-		if (a->ip == a->to[i])
+	if (a->n_pcps != 0 && a->n_pcps != a->n_classes)
+		return bad("--pcp: %u for %u classes: give one for each of --class",
+			   a->n_pcps, a->n_classes);
+	if (a->n_pcps != 0 && a->vlan < 0)
+		return bad("--pcp is of a tag: give --vlan, 0 for a tag with a priority only");
+	for (unsigned i = 0; i < a->n_to; i++) {
+		bool v4 = ip_key_is_v4(a->to[i]);
+
+		if (ip_key_same(a->ip, a->to[i]) || ip_key_same(a->ip6, a->to[i]))
 			return bad("--to is the endpoint's own address");
+		if (ip_key_is_zero(v4 ? a->ip : a->ip6))
+			return bad("--to needs an own address of the same family: give --%s",
+				   v4 ? "ip" : "ip6");
+	}
 	if (a->role == HOST_SEND && a->qps != 0 && a->qps < a->n_to)
 		return bad("--qps: %" PRId64 " are fewer than the addresses of --to", a->qps);
 	return true;
@@ -570,7 +635,7 @@ bool host_args_parse(int argc, char **argv, struct host_args *a)
 {
 	enum opts_end end;
 
-	*a = (struct host_args){.n_classes = 1, .classes = {3}};
+	*a = (struct host_args){.n_classes = 1, .classes = {3}, .pfc = 0xff};
 	for (unsigned i = 0; i < N(rows); i++)
 		if (rows[i].take == take_number)
 			*(int64_t *)((char *)a + rows[i].off) = rows[i].dflt;

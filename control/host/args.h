@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "control/opts.h"
+#include "dataplane/packet/ip_key.h"
 #include "drivers/nic/dcqcn.h"
 
 enum { HOST_MAX_CLASSES = 8, HOST_MAX_TO = 8, HOST_MAX_CC_SETS = 32, HOST_MAX_TURNS = 64 };
@@ -16,8 +17,8 @@ enum host_role { HOST_LISTEN, HOST_SEND, HOST_STORM };
 
 struct host_args {
 	const char *device;
-	uint32_t ip; // host order; 0: not given
-	uint32_t to[HOST_MAX_TO]; // host order
+	struct ip_key ip, ip6; // own; zero: not given
+	struct ip_key to[HOST_MAX_TO];
 	uint8_t inof; // enum inof_role; 0: off
 	const char *nqn; // NULL: none
 	uint8_t n_to;
@@ -30,7 +31,11 @@ struct host_args {
 	uint8_t classes[HOST_MAX_CLASSES];
 	uint8_t n_dscps; // 0: 8 * class each
 	uint8_t dscps[HOST_MAX_CLASSES];
+	uint8_t n_pcps; // 0: the class each
+	uint8_t pcps[HOST_MAX_CLASSES];
+	uint8_t pfc; // bitmap of classes
 	uint64_t trimmed_dscps; // bitmap
+	int64_t vlan; // VID; -1: untagged
 	int64_t time_scale, qps, count, seed, mtu, depth, window, quanta, rx_ring,
 		storm_rate; // counts
 	int64_t size; // bytes

@@ -18,7 +18,7 @@ enum { HOST_TEXT = 512, HOST_MAX_PAIRS = 1024 };
 // A queue pair of a sender.
 struct host_flow {
 	uint32_t id; // of the NIC
-	uint32_t to; // host order
+	struct ip_key to;
 	uint32_t number; // of --qps
 	uint8_t cls, dscp;
 };
@@ -54,8 +54,9 @@ struct host {
 
 // Adds a queue pair with so many messages (0: until stopped) to h->flows. number: of --qps; class
 // and DSCP follow from the turn. 0, or 1 with the reason in h->error.
-__attribute__((warn_unused_result)) int host_flow_add(struct host *h, uint32_t to, uint32_t number,
-						      uint32_t turn, uint64_t n_messages);
+__attribute__((warn_unused_result)) int host_flow_add(struct host *h, struct ip_key to,
+						      uint32_t number, uint32_t turn,
+						      uint64_t n_messages);
 
 // Real time by the system's clock -> model time.
 uint64_t host_now(const struct host *h);

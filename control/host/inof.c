@@ -116,7 +116,7 @@ static void begin_pair(struct host *h, const struct subsystem *s, uint32_t numbe
 
 	if (count != 0 && s->done[number] >= count)
 		return;
-	if (host_flow_add(h, (uint32_t)s->ip.lo, number, number,
+	if (host_flow_add(h, s->ip, number, number,
 			  count == 0 ? 0 : count - s->done[number]) != 0) {
 		say("no-room number=%u", number);
 		return;
@@ -161,7 +161,7 @@ static void on_end(void *arg, const struct inof_path *p, uint8_t why, bool force
 		struct subsystem *s = &in->subsystems[in->pairs[f->id].subsystem];
 		struct nic_flow_status flow = nic_flow_status(h->nic, f->id);
 
-		if (f->to != (uint32_t)p->ip.lo) {
+		if (!ip_key_same(f->to, p->ip)) {
 			i++;
 			continue;
 		}
@@ -173,7 +173,7 @@ static void on_end(void *arg, const struct inof_path *p, uint8_t why, bool force
 		in->closing[in->n_closing++] = f->id;
 		h->flows[i] = h->flows[--h->n_flows];
 	}
-	nic_peer_ask_again(h->nic, (uint32_t)p->ip.lo);
+	nic_peer_ask_again(h->nic, p->ip);
 }
 
 static void on_notice(void *arg, const struct inof_message *m)
@@ -283,7 +283,7 @@ static bool look_at_pair(struct host *h, uint32_t i, uint64_t now_ns)
 		pair->progress_ns = now_ns;
 	} else if (now_ns >= pair->progress_ns + (uint64_t)h->args->keep_alive_ns) {
 		pair->progress_ns = now_ns;
-		inof_endpoint_silent(h->inof->endpoint, ip_key_v4(f.to));
+		inof_endpoint_silent(h->inof->endpoint, f.to);
 		return false;
 	}
 	return true;
@@ -347,7 +347,7 @@ int host_inof_create(struct host *h, struct nic_hooks *hooks)
 	const struct host_args *a = h->args;
 	const char *name = strchr(a->device, ':') + 1;
 	struct inof_endpoint_conf c = {
-		.registration = {.ip = ip_key_v4(a->ip), .subscribes = true,
+		.registration = {.ip = a->ip, .subscribes = true,
 				 .service = {a->inof, INOF_ROCE, NVME_PORT, {0}}},
 		.register_ns = (uint64_t)a->register_ns,
 	};

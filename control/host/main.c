@@ -12,12 +12,13 @@
 #include "control/host/storm.h"
 #include "control/standard_fds.h"
 #include "control/stop.h"
+#include "dataplane/packet/wire.h"
 #include "dataplane/units.h"
 
 enum {
 	DEFAULT_SPEED_BPS = 1000000000,
 	MIN_IP_MTU = 1500,
-	ROCE_IP_OVERHEAD = 20 + 8 + 12 + 16 + 4, // IP, UDP, BTH, RETH, iCRC
+	ROCE_IP_OVERHEAD = 8 + 12 + 16 + 4, // UDP, BTH, RETH, iCRC
 	L2_ROOM = 14 + 8,
 	OWN_FRAMES = 512, // bursts, batches and queued control frames of the NIC
 	MAX_PEERS = 256,
@@ -42,7 +43,9 @@ static void say_notes(char *notes)
 
 static uint32_t ip_mtu(const struct host_args *a)
 {
-	return (uint32_t)max_u64((uint64_t)a->mtu + ROCE_IP_OVERHEAD, MIN_IP_MTU);
+	uint64_t ip = ip_key_is_zero(a->ip6) ? sizeof(struct ipv4_hdr) : sizeof(struct ipv6_hdr);
+
+	return (uint32_t)max_u64((uint64_t)a->mtu + ip + ROCE_IP_OVERHEAD, MIN_IP_MTU);
 }
 
 static int open_port(struct host *h, struct rte_mempool **pool, struct live_text *text)
@@ -96,6 +99,9 @@ static int make_nic(struct host *h, struct rte_mempool *pool)
 	c.pool = pool;
 	c.facts = h->port.facts;
 	c.ip = a->ip;
+	c.ip6 = a->ip6;
+	c.tag = (struct frame_tag){.on = a->vlan >= 0,
+				   .vid = (uint16_t)(a->vlan < 0 ? 0 : a->vlan)};
 	c.speed_bps = h->speed_bps;
 	c.max_qps = (uint16_t)(a->inof != 0 ? max_u64((uint64_t)a->qps, HOST_MAX_PAIRS)
 					    : (uint64_t)a->qps);
@@ -110,6 +116,8 @@ static int make_nic(struct host *h, struct rte_mempool *pool)
 	c.verify = !a->no_verify;
 	for (unsigned i = 0; i < a->n_dscps; i++)
 		c.class_of_dscp[a->dscps[i]] = a->classes[i];
+	for (unsigned i = 0; i < a->n_pcps; i++)
+		c.class_of_pcp[a->pcps[i]] = a->classes[i];
 	c.trimmed_dscps = a->trimmed_dscps;
 	c.selective = a->selective;
 	if (a->burst_ns != 0)
@@ -149,6 +157,7 @@ static int with_port(struct host *h)
 		say("not enough memory for the queue pairs; request fewer with --qps");
 		goto out_port;
 	}
+	nic_set_pfc(h->nic, h->args->pfc);
 	fprintf(stderr, "ready\n");
 	rc = host_run(h);
 	if (rc == 0)

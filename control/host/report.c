@@ -2,13 +2,14 @@
 #include "control/host/inof.h"
 #include "control/host/storm.h"
 
-#include <arpa/inet.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include <json-c/json.h>
 
+#include "control/inof/wire.h"
 #include "control/observe/fact.h"
+#include "dataplane/bits.h"
 
 // One number of the report: its name in JSON, its line in the table.
 struct number {
@@ -114,11 +115,10 @@ static void view_init(struct view *v, const struct host *h)
 	v->seconds = span(first, last);
 }
 
-static const char *ip_text(uint32_t ip, char text[INET_ADDRSTRLEN])
+static const char *ip_text(struct ip_key ip, char text[INOF_IP_TEXT])
 {
-	struct in_addr in = {.s_addr = htonl(ip)};
-
-	return inet_ntop(AF_INET, &in, text, INET_ADDRSTRLEN);
+	inof_ip_print(ip, text);
+	return text;
 }
 
 static uint64_t allowed_bps(const struct host *h, const struct nic_flow_status *s)
@@ -179,7 +179,7 @@ static void add_classes(struct json_object *list, const struct view *v)
 
 static void add_peers(struct json_object *list, const struct view *v)
 {
-	char ip[INET_ADDRSTRLEN];
+	char ip[INOF_IP_TEXT];
 
 	for (uint32_t i = 0; i < nic_n_peers(v->h->nic); i++) {
 		const struct nic_peer *p = nic_peer(v->h->nic, i);
@@ -199,7 +199,7 @@ static void add_peers(struct json_object *list, const struct view *v)
 
 static void add_flows(struct json_object *list, const struct view *v)
 {
-	char ip[INET_ADDRSTRLEN];
+	char ip[INOF_IP_TEXT];
 
 	for (uint32_t i = 0; i < v->h->n_flows; i++) {
 		const struct host_flow *f = &v->h->flows[i];
@@ -244,17 +244,25 @@ static void report_json(const struct view *v, FILE *out)
 	struct json_object *o = json_object_new_object(), *list, *times;
 	const struct host_args *a = v->h->args;
 	const struct hist *c = &v->s.completion;
-	char ip[INET_ADDRSTRLEN];
+	char ip[INOF_IP_TEXT];
 
 	row_text(o, "role", role_name[a->role]);
 	row_text(o, KEY(PORTS, device), a->device);
-	row_text(o, KEY(NEIGHBOURS, ip), ip_text(a->ip, ip));
+	row_text(o, KEY(NEIGHBOURS, ip),
+		 ip_text(ip_key_is_zero(a->ip) ? ip_key_v4(0) : a->ip, ip));
+	if (!ip_key_is_zero(a->ip6))
+		row_text(o, "ip6", ip_text(a->ip6, ip));
+	if (a->vlan >= 0)
+		row_u64(o, KEY(VLAN, vlan), (uint64_t)a->vlan);
 	row_u64(o, KEY(PORTS, speed_bps), v->h->speed_bps);
 	row_u64(o, KEY(CLOCK, time_scale), (uint64_t)a->time_scale);
 	row_u64(o, "qps", a->role == HOST_SEND ? v->h->n_flows : v->s.connections_accepted);
 	list = list_in(o, KEY(QUEUES, class));
 	for (unsigned i = 0; i < a->n_classes; i++)
 		json_object_array_add(list, json_object_new_int(a->classes[i]));
+	list = list_in(o, "pfc");
+	for_each_bit (cls, a->pfc)
+		json_object_array_add(list, json_object_new_int((int)cls));
 	put_real(o, "seconds", v->seconds);
 	PUT(o, v, bytes);
 	put_real(o, "goodput_bps", rate(v->bytes, v->seconds));
@@ -305,9 +313,30 @@ static void table_classes(const struct view *v, FILE *out)
 	}
 }
 
+// As mlnx_qos prints it, with the PAUSE frames below.
+static void table_pfc(const struct view *v, FILE *out)
+{
+	const struct host_args *a = v->h->args;
+
+	fprintf(out, "Priority trust state: %s\nPFC configuration:\n\tpriority",
+		a->vlan >= 0 ? "pcp" : "dscp");
+	for (unsigned c = 0; c < NIC_CLASSES; c++)
+		fprintf(out, " %7u", c);
+	fputs("\n\tenabled ", out);
+	for (unsigned c = 0; c < NIC_CLASSES; c++)
+		fprintf(out, " %7u", a->pfc >> c & 1u);
+	fputs("\n\treceived", out);
+	for (unsigned c = 0; c < NIC_CLASSES; c++)
+		fprintf(out, " %7" PRIu64, ctr_get(&nic_pfc_rx(v->h->nic)->stats[c].frames));
+	fputs("\n\tsent    ", out);
+	for (unsigned c = 0; c < NIC_CLASSES; c++)
+		fprintf(out, " %7" PRIu64, ctr_get(&nic_pfc_tx(v->h->nic)->stats[c].frames));
+	fputs("\n", out);
+}
+
 static void table_peers(const struct view *v, FILE *out)
 {
-	char ip[INET_ADDRSTRLEN];
+	char ip[INOF_IP_TEXT];
 
 	for (uint32_t i = 0; i < nic_n_peers(v->h->nic); i++) {
 		const struct nic_peer *p = nic_peer(v->h->nic, i);
@@ -368,6 +397,7 @@ static void report_table(const struct view *v, FILE *out)
 		fprintf(out, "time scale %" PRId64 ": times and rates are the model's\n",
 			v->h->args->time_scale);
 	table_classes(v, out);
+	table_pfc(v, out);
 	table_peers(v, out);
 	table_congestion(v, out);
 	if (c->n != 0)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/host/host.h"
 
-#include <arpa/inet.h>
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
 #include "control/host/inof.h"
 #include "control/host/storm.h"
+#include "control/inof/wire.h"
 #include "control/model_time.h"
 #include "control/stop.h"
 #include "dataplane/units.h"
@@ -131,18 +131,18 @@ static const char *reject_text(uint16_t reason)
 static bool flow_error(struct host *h, uint32_t i)
 {
 	struct nic_flow_status s = nic_flow_status(h->nic, h->flows[i].id);
-	struct in_addr in = {.s_addr = htonl(h->flows[i].to)};
-	char ip[INET_ADDRSTRLEN];
+	const char *how = ip_key_is_v4(h->flows[i].to) ? "ARP" : "neighbour discovery";
+	char ip[INOF_IP_TEXT];
 
-	inet_ntop(AF_INET, &in, ip, sizeof(ip));
+	inof_ip_print(h->flows[i].to, ip);
 	switch ((enum nic_flow_state)s.state) {
 	case NIC_FLOW_CONNECTING:
 		snprintf(h->error, sizeof(h->error),
-			 s.resolved ? "%s answers ARP and no connection request; is weir-host "
+			 s.resolved ? "%s answers %s and no connection request; is weir-host "
 				      "--listen running there?"
-				    : "%s does not answer ARP; are both ends in one VLAN, and the "
+				    : "%s does not answer %s; are both ends in one VLAN, and the "
 				      "other one running?",
-			 ip);
+			 ip, how);
 		return true;
 	case NIC_FLOW_REJECTED:
 		snprintf(h->error, sizeof(h->error), "%s rejected queue pair %06x (reason %u): %s",
@@ -168,7 +168,15 @@ static bool any_error(struct host *h)
 	return false;
 }
 
-int host_flow_add(struct host *h, uint32_t to, uint32_t number, uint32_t turn, uint64_t n_messages)
+static struct frame_tag host_tag(const struct host_args *a, unsigned i)
+{
+	return (struct frame_tag){.on = a->vlan >= 0,
+				  .vid = (uint16_t)(a->vlan < 0 ? 0 : a->vlan),
+				  .pcp = a->n_pcps != 0 ? a->pcps[i] : a->classes[i]};
+}
+
+int host_flow_add(struct host *h, struct ip_key to, uint32_t number, uint32_t turn,
+		  uint64_t n_messages)
 {
 	const struct host_args *a = h->args;
 	struct host_flow *f = &h->flows[h->n_flows];
@@ -179,6 +187,7 @@ int host_flow_add(struct host *h, uint32_t to, uint32_t number, uint32_t turn, u
 	f->dscp = a->n_dscps != 0 ? a->dscps[c] : (uint8_t)(8 * f->cls);
 	conf = (struct nic_flow){
 		.dst_ip = to,
+		.tag = host_tag(a, c),
 		.op = a->op,
 		.cls = f->cls,
 		.has_dscp = true,

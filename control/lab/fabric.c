@@ -754,16 +754,18 @@ int fabric_run_until(struct fabric *f, uint64_t t_ns)
 	return err != 0 || f->out_of_memory ? -ENOMEM : 0;
 }
 
-int fabric_introduce(struct fabric *f, uint32_t a, uint32_t b)
+int fabric_introduce(struct fabric *f, uint32_t a, uint32_t b, bool by_ip6)
 {
 	const uint32_t pair[2] = {a, b};
 
 	for (unsigned i = 0; i < 2; i++) {
+		const struct sc_host *to = &f->sc->hosts[pair[1 - i]];
 		uint8_t mac[6];
 		int err;
 
 		routes_first_hop_mac(f->sc, pair[i], pair[1 - i], mac);
-		err = nic_peer_set(f->hosts[pair[i]].nic, f->sc->hosts[pair[1 - i]].ip, mac);
+		err = nic_peer_set(f->hosts[pair[i]].nic,
+				   by_ip6 ? sc_host_ip6(to) : ip_key_v4(to->ip), mac);
 		if (err != 0)
 			return err;
 	}

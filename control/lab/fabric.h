@@ -122,7 +122,8 @@ void fabric_look(struct fabric *f);
 __attribute__((warn_unused_result)) int fabric_check(const struct scenario *sc, struct diags *d);
 
 // Makes two hosts known to each other's NIC, before nic_connect or nic_flow_add. 0 or -ENOSPC.
-__attribute__((warn_unused_result)) int fabric_introduce(struct fabric *f, uint32_t a, uint32_t b);
+__attribute__((warn_unused_result)) int fabric_introduce(struct fabric *f, uint32_t a, uint32_t b,
+							 bool by_ip6);
 
 // The switch takes its policy over once more, as DCBX wants it now.
 void fabric_new_policy(struct fabric_switch *s);

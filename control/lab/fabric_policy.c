@@ -70,7 +70,7 @@ static int route(const struct fabric *f, uint32_t sw, const struct sc_fault *rel
 {
 	const struct scenario *sc = f->sc;
 	struct arena arena = {0};
-	struct config_route *routes = arena_alloc(&arena, sc->n_hosts * sizeof(*routes));
+	struct config_route *routes = arena_alloc(&arena, 2 * sc->n_hosts * sizeof(*routes));
 	struct policy_nexthop *next =
 		arena_alloc(&arena, (size_t)sc->n_hosts * MAX_NEXTHOPS * sizeof(*next));
 	struct way last = {0};
@@ -107,6 +107,16 @@ static int route(const struct fabric *f, uint32_t sw, const struct sc_fault *rel
 				.kind = NEXTHOP_GIVEN, .port = w.ports[i], .track = track};
 			routes_peer_mac(sc, sw, w.ports[i], next->mac);
 		}
+	}
+	// Over IPv6 by the same next hops.
+	for (uint32_t i = 0, v4 = n; i < v4 && sc->has_ip6 && !sc->tunnelled; i++) {
+		const struct config_route *r = &routes[i];
+		const struct sc_host host = {.ip = be32_get(r->to.ip)};
+
+		routes[n] = *r;
+		routes[n].to.family = FAMILY_V6;
+		routes[n].to.len = 128;
+		ip_key_put(routes[n++].to.ip, sc_host_ip6(&host));
 	}
 	err = config_set_routes(c, routes, n);
 	arena_fini(&arena);

@@ -146,7 +146,8 @@ static bool add_stream(struct fair *f, uint32_t row, const struct traffic_conn *
 	const struct lab_flow *flow = &f->sc->flows[c->flow];
 	struct stream *s = &f->streams[f->n];
 	uint32_t message = STREAM_PACKETS * flow->payload;
-	uint64_t wire = workload_wire_bytes((uint8_t)flow->op.n, flow->payload, message);
+	uint64_t wire = workload_wire_bytes((uint8_t)flow->op.n, flow->payload, message,
+					    flow_extra(flow, &f->sc->hosts[c->src]));
 
 	*s = (struct stream){.f = flow, .flow = c->flow, .row = row, .cls = c->cls,
 			     .from_ns = (uint64_t)flow->start.n,

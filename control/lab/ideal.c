@@ -91,16 +91,14 @@ static uint64_t wire_ps(uint32_t frame_len, uint64_t speed_bps)
 	return ((uint64_t)frame_len + LINK_OVERHEAD_BYTES) * 8 * PICOS / speed_bps;
 }
 
-static uint32_t segment_len(uint32_t payload)
-{
-	return tcp_frame_len(&(struct tcp_seg){.len = payload, .scale = -1});
-}
-
-static uint32_t frame_len(uint8_t opcode, uint32_t payload)
+// Of a segment, or of a packet.
+static uint32_t frame_len(const struct ideal_message *m, uint8_t opcode, uint32_t payload)
 {
 	struct roce_pkt p = {.opcode = opcode, .payload_len = payload};
 
-	return roce_frame_len(&p);
+	if (m->is_tcp)
+		return tcp_frame_len(&(struct tcp_seg){.len = payload, .scale = -1}, m->extra);
+	return roce_frame_len(&p) + m->extra;
 }
 
 // A stream of frames on its way: when the last one so far left each link.
@@ -174,13 +172,13 @@ static uint64_t data_ps(const struct ideal_path *path, const struct ideal_messag
 	uint32_t rest = m->n_bytes - (n - 1) * m->mtu, middle;
 
 	if (n > 1)
-		send_one(&s, m->is_tcp ? segment_len(m->mtu) : frame_len(code[1], m->mtu));
-	middle = m->is_tcp ? segment_len(m->mtu) : frame_len(code[2], m->mtu);
+		send_one(&s, frame_len(m, code[1], m->mtu));
+	middle = frame_len(m, code[2], m->mtu);
 	if (n > 2)
 		send_one(&s, middle);
 	if (n > 3)
 		send_many(&s, middle, n - 3);
-	send_one(&s, m->is_tcp ? segment_len(rest) : frame_len(code[n == 1 ? 0 : 3], rest));
+	send_one(&s, frame_len(m, code[n == 1 ? 0 : 3], rest));
 	return arrived_ps(&s);
 }
 
@@ -191,7 +189,7 @@ static uint64_t arrival_ps(const struct ideal_path *path, const struct ideal_mes
 	if (m->is_tcp || m->op != REQ_READ)
 		return data_ps(path, m);
 	back = reversed(path);
-	return single_ps(path, frame_len(RC_READ_REQUEST, 0)) + data_ps(&back, m);
+	return single_ps(path, frame_len(m, RC_READ_REQUEST, 0)) + data_ps(&back, m);
 }
 
 static uint64_t complete_ps(const struct ideal_path *path, const struct ideal_message *m)
@@ -201,8 +199,7 @@ static uint64_t complete_ps(const struct ideal_path *path, const struct ideal_me
 	if (m->op == REQ_READ && !m->is_tcp)
 		return arrival_ps(path, m);
 	back = reversed(path);
-	return arrival_ps(path, m) +
-	       single_ps(&back, m->is_tcp ? segment_len(0) : frame_len(RC_ACK, 0));
+	return arrival_ps(path, m) + single_ps(&back, frame_len(m, RC_ACK, 0));
 }
 
 static uint64_t ns_of(uint64_t ps)
@@ -227,6 +224,7 @@ struct dialogue {
 	const struct lab_flow *f;
 	struct ideal_path there, back;
 	uint64_t pace_there, pace_back;
+	uint8_t extra; // of its frames
 };
 
 static struct ideal_message message(const struct dialogue *g, bool there, enum req_op op,
@@ -237,6 +235,7 @@ static struct ideal_message message(const struct dialogue *g, bool there, enum r
 
 	return (struct ideal_message){.op = (uint8_t)op,
 				      .is_tcp = flow_is_tcp(g->f),
+				      .extra = g->extra,
 				      .mtu = g->f->payload,
 				      .n_bytes = n_bytes,
 				      .pace_bps = data_there ? g->pace_there : g->pace_back};
@@ -258,7 +257,7 @@ static uint64_t storage_ps(const struct dialogue *g, bool is_read, uint32_t n_by
 		moved += n;
 		if (is_read && moved == n_bytes)
 			sum += arrival_ps(&g->back, &m) +
-			       wire_ps(frame_len(RC_SEND_ONLY, reply_bytes),
+			       wire_ps(frame_len(&m, RC_SEND_ONLY, reply_bytes),
 				       g->back.links[0].speed_bps);
 		else
 			sum += complete_ps(&g->back, &m);
@@ -279,7 +278,8 @@ uint64_t ideal_op_ns(struct ideal *i, const struct lab_flow *f, const struct tra
 {
 	struct dialogue g = {.f = f,
 			     .pace_there = pace_of(i->sc, f, d->src),
-			     .pace_back = pace_of(i->sc, f, d->dst)};
+			     .pace_back = pace_of(i->sc, f, d->dst),
+			     .extra = (uint8_t)flow_extra(f, &i->sc->hosts[d->src])};
 	struct ideal_message m, answer;
 
 	ideal_find(i, d->src, d->dst, &g.there);

@@ -40,6 +40,7 @@ void ideal_find(struct ideal *i, uint32_t from, uint32_t to, struct ideal_path *
 struct ideal_message {
 	uint8_t op; // enum req_op
 	bool is_tcp; // segments in place of RDMA packets; op is unused
+	uint8_t extra; // of frame_extra
 	uint16_t mtu;
 	uint32_t n_bytes;
 	uint64_t pace_bps;

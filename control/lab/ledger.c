@@ -185,16 +185,17 @@ static enum nic_pair verdict(const struct fabric *f, const struct cnp_record *r)
 {
 	const struct sc_host *hosts = f->sc->hosts;
 	uint8_t src[16], dst[16];
-	uint32_t ip, i;
+	bool v6 = flow_key_addresses(&r->key, src, dst) == 6;
+	struct ip_key from = v6 ? ip_key_v6(src) : ip_key_v4(be32_get(src));
+	struct ip_key to = v6 ? ip_key_v6(dst) : ip_key_v4(be32_get(dst));
+	uint32_t i;
 
-	if (flow_key_addresses(&r->key, src, dst) != 4)
-		return NIC_PAIR_WRONG; // hosts have IPv4 only
 	// Addresses follow one another in the order of the hosts.
-	ip = be32_get(src);
-	i = f->sc->n_hosts == 0 ? 0 : ip - hosts[0].ip;
-	if (i >= f->sc->n_hosts || hosts[i].ip != ip)
+	i = f->sc->n_hosts == 0 ? 0 : (uint32_t)from.lo - hosts[0].ip;
+	if (i >= f->sc->n_hosts ||
+	    !ip_key_same(from, v6 ? sc_host_ip6(&hosts[i]) : ip_key_v4(hosts[i].ip)))
 		return NIC_PAIR_WRONG;
-	return nic_pair_now(f->hosts[i].nic, r->sender_qp, be32_get(dst), flow_key_qp(&r->key));
+	return nic_pair_now(f->hosts[i].nic, r->sender_qp, to, flow_key_qp(&r->key));
 }
 
 static void count(struct cnp_counts *c, const struct cnp_record *r, enum nic_pair v)

@@ -80,6 +80,8 @@ static const struct cfg_row nic_rows[] = {
 	 .help = "UDP source port of a queue pair: derived from both numbers as Linux does, 49152 "
 		 "for all, or drawn"},
 	{.key = "deaf", .type = CFG_SWITCH, AT(nic_keys, ignore_pause), .help = "ignores PFC"},
+	{FIELD(CFG_SWITCH, nic_keys, whole_link),
+	 .help = "on: obeys and sends PAUSE of 802.3x, which stops all classes, and not PFC"},
 	{FIELD(CFG_WORD, nic_keys, go_back),
 	 .words = WORDS([GO_BACK_0] = "0", [GO_BACK_N] = "n", [GO_BACK_SELECTIVE] = "selective"),
 	 .dflt = GO_BACK_N,
@@ -214,6 +216,7 @@ void nic_keys_apply(const struct nic_keys *k, struct nic_config *c, struct diag_
 		c->rto_ns = (uint64_t)k->rto.n;
 	c->udp_sport = (uint8_t)k->udp_sport.n;
 	c->ignore_pause = k->ignore_pause.n != 0;
+	c->whole_link = k->whole_link.n != 0;
 	c->faults.go_back_0 = k->go_back.n == GO_BACK_0;
 	c->selective = k->go_back.n == GO_BACK_SELECTIVE;
 	c->faults.fence = k->fence.n != 0;

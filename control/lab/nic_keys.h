@@ -36,7 +36,7 @@ struct nic_receive_keys {
 struct nic_keys {
 	struct cfg_map map;
 	struct cfg_val speed, preset, window, rto, udp_sport, ignore_pause, go_back, fence;
-	struct cfg_val storm_guard;
+	struct cfg_val storm_guard, whole_link;
 	struct cc_keys cc;
 	struct nic_receive_keys receive;
 };

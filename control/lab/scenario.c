@@ -18,7 +18,7 @@
 #include "dataplane/tap.h"
 #include "dataplane/units.h"
 
-enum { TITLE_LEN = 80, TEXT_LEN = 8000 };
+enum { TITLE_LEN = 80, TEXT_LEN = 8000, MAX_VID = 4094 };
 
 // ---- switches and hosts
 static const struct cfg_row switch_rows[] = {
@@ -82,6 +82,12 @@ static const struct cfg_row host_rows[] = {
 	 .scalar = SCALAR("inof", CFG_WORD, AT(sc_host_keys, inof.role), .words = inof_words),
 	 .dflt_text = "none",
 	 .help = "the host has iNOF. A switch of the lab has it where its policy says `inof: on`"},
+	{NUMBER(COUNT, sc_host_keys, vlan), .max = MAX_VID, .dflt = CFG_WORD_VALUE,
+	 .word = "untagged",
+	 .help = "the frames of its connections have an 802.1Q tag with this VID; 0 is a tag with "
+		 "a priority only"},
+	{FIELD(CFG_SWITCH, sc_host_keys, ip6),
+	 .help = "the connections that it opens use IPv6, where a flow does not say otherwise"},
 };
 SCHEMA(sc_host_schema, host_rows, sc_host_keys);
 
@@ -378,7 +384,11 @@ static void finish_hosts(struct sc_builder *b)
 		nic_keys_apply(&b->host_keys[i].nic, &h->nic, b->r.sink);
 		h->lldp = lldp_of(&b->host_keys[i].lldp);
 		h->inof = inof_of(&b->host_keys[i].inof);
-		h->nic.ip = h->ip;
+		h->vlan = (int)b->host_keys[i].vlan.n;
+		h->ip6 = b->host_keys[i].ip6.n != 0;
+		h->nic.ip = ip_key_v4(h->ip);
+		h->nic.ip6 = sc_host_ip6(h);
+		h->nic.any_vlan = true;
 		h->nic.seed = scenario_seed(sc, "nic", i);
 		h->nic.listen = true;
 	}

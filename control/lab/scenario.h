@@ -55,6 +55,8 @@ struct sc_host {
 	// All but ops, drv, pool, facts, hooks. rto_ns of 0: as the fabric needs it (fabric.c).
 	struct nic_config nic;
 	uint32_t ip; // host order
+	int vlan; // of its tagged frames; -1: they are untagged
+	bool ip6; // the connections that it opens
 	uint8_t mac[6];
 	uint32_t link; // index; a host has one
 	uint32_t island; // hosts of one island can reach each other
@@ -71,6 +73,12 @@ struct sc_host {
 		uint64_t keep_alive_ns, register_ns;
 	} inof;
 };
+
+// The address of a host over IPv6: fd00::a.b.c.d.
+static inline struct ip_key sc_host_ip6(const struct sc_host *h)
+{
+	return (struct ip_key){0xfdull << 56, h->ip};
+}
 
 // One end of a link: a host, or port `port` (0-based) of a switch.
 struct sc_end {
@@ -158,6 +166,8 @@ struct scenario {
 	uint64_t stuck_ns; // how long a cycle stands still before it is a deadlock; 0: by its links
 	bool routed; // switches route by host routes; else they bridge a tree
 	bool tunnelled; // likewise, but to VTEPs: switches with hosts bridge these, through tunnels
+	bool has_ip6; // of a flow
+	uint64_t *vids; // bitmap: of flows
 	bool withdraw; // derived routes follow the links that are up
 	struct {
 		bool exchange; // switches tell each other of hosts

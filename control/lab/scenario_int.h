@@ -46,6 +46,7 @@ struct sc_inof_keys {
 
 struct sc_host_keys {
 	struct cfg_map map;
+	struct cfg_val vlan, ip6;
 	struct nic_keys nic;
 	struct sc_lldp_keys lldp;
 	struct sc_inof_keys inof;

@@ -179,11 +179,14 @@ int lane_open(struct lane *l, const struct nic_flow *stream)
 	struct traffic *t = l->run->t;
 	struct nic *from = t->f->hosts[l->pub.src].nic, *to = t->f->hosts[l->pub.dst].nic;
 	const struct lab_flow *f = l->run->f;
+	const struct sc_host *src = &t->sc->hosts[l->pub.src], *dst = &t->sc->hosts[l->pub.dst];
 	struct nic_flow nf = stream != NULL ? *stream : (struct nic_flow){.manual = true};
 	uint32_t id;
 	int err;
 
-	nf.dst_ip = t->sc->hosts[l->pub.dst].ip;
+	nf.dst_ip = flow_is_ip6(f, src) ? sc_host_ip6(dst) : ip_key_v4(dst->ip);
+	nf.tag = flow_tag(f, src, l->pub.cls);
+	nf.far_tag = flow_tag(f, dst, l->pub.cls);
 	nf.op = l->op;
 	nf.cls = l->pub.cls;
 	nf.has_dscp = true;
@@ -198,7 +201,7 @@ int lane_open(struct lane *l, const struct nic_flow *stream)
 	nf.tcp = f->tcp_params;
 	nf.qpn = l->reuse.qpn;
 	nf.peer_qpn = l->reuse.peer_qpn;
-	err = fabric_introduce(t->f, l->pub.src, l->pub.dst);
+	err = fabric_introduce(t->f, l->pub.src, l->pub.dst, flow_is_ip6(f, src));
 	if (err == 0)
 		err = t->sc->connect_by_cm && !nf.is_tcp ? nic_flow_add(from, &nf, &id)
 							 : nic_connect(from, &nf, to, &id);

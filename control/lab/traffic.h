@@ -49,7 +49,7 @@ struct lab_flow {
 	struct cfg_map map;
 	struct cfg_val name, pattern, pairs, cls, dscp, ecn, op, size, count, depth, qps, rate,
 		interval, start, stop, jitter, mtu, cc, load, idle, fan, request, think,
-		first_psn, ack_every, inof, trace;
+		first_psn, ack_every, inof, trace, vlan, pcp, ip6;
 	struct cfg_words from, to;
 	struct lab_storage_keys storage;
 	struct lab_reuse_keys reuse;
@@ -65,6 +65,8 @@ struct lab_flow {
 	const char *sizes_file; // of those, or NULL
 	struct trace played; // SIZE_TRACE; its hosts are indexes of src
 	uint8_t classes; // bitmap: those of its frames
+	uint32_t n_tagged; // hosts of src and dst whose frames have a tag
+	bool has_ip6; // at some host of src
 	struct storage_params store;
 	struct tcp_params tcp_params; // of flow_is_tcp
 	uint16_t payload; // of a packet; 0: as much as fits, set by traffic_check
@@ -90,6 +92,30 @@ static inline uint8_t flow_class_dscp(const struct lab_flow *f, uint8_t cls)
 static inline uint8_t flow_dscp(const struct lab_flow *f)
 {
 	return flow_class_dscp(f, (uint8_t)f->cls.n);
+}
+
+// The tag of its frames of a class, as a host sends them.
+static inline struct frame_tag flow_tag(const struct lab_flow *f, const struct sc_host *h,
+					uint8_t cls)
+{
+	int64_t vid = f->vlan.n < 0 ? h->vlan : f->vlan.n;
+
+	return (struct frame_tag){.on = vid >= 0, .vid = (uint16_t)(vid < 0 ? 0 : vid),
+				  .pcp = f->pcp.n < 0 ? cls : (uint8_t)f->pcp.n};
+}
+
+// Whether the connections that a host opens use IPv6.
+static inline bool flow_is_ip6(const struct lab_flow *f, const struct sc_host *h)
+{
+	return f->ip6.given ? f->ip6.n != 0 : h->ip6;
+}
+
+// Of frame_extra: of the frames that a host sends.
+static inline uint32_t flow_extra(const struct lab_flow *f, const struct sc_host *h)
+{
+	struct frame_tag tag = flow_tag(f, h, 0);
+
+	return frame_extra(&tag, flow_is_ip6(f, h));
 }
 
 // Each operation is one message, on a connection of its own.

@@ -25,6 +25,7 @@ enum {
 	TEXT_LEN = 255,
 	MAX_COUNT = 1000000000,
 	MAX_PSN = (1 << 24) - 1,
+	MAX_VID = 4094,
 	MIN_PAYLOAD = 16,
 	MAX_PAYLOAD = 4096
 };
@@ -104,6 +105,12 @@ static const struct cfg_row flow_rows[] = {
 	{NUMBER(COUNT, lab_flow, dscp), .max = 63, .dflt = CFG_WORD_VALUE, .word = "by-class",
 	 .dflt_text = "8 * class",
 	 .help = "DSCP of its frames; the hosts' NICs take it for `class`"},
+	{NUMBER(COUNT, lab_flow, vlan), .max = MAX_VID, .dflt = CFG_WORD_VALUE, .word = "by-host",
+	 .help = "VID of the 802.1Q tag of its frames; 0 is a tag with a priority only"},
+	{NUMBER(COUNT, lab_flow, pcp), .max = 7, .dflt = CFG_WORD_VALUE, .word = "by-class",
+	 .help = "PCP of the tag; the hosts' NICs take it for `class`"},
+	{FIELD(CFG_SWITCH, lab_flow, ip6), .dflt_text = "as the host",
+	 .help = "its connections use IPv6"},
 	{FIELD(CFG_WORD, lab_flow, ecn), .words = nic_ecn_words,
 	 .dflt_text = "ect0, of newreno not-ect",
 	 .help = "ECN codepoint of its frames; WRED drops `not-ect` where it marks the others"},
@@ -243,10 +250,10 @@ struct resolver {
 	uint32_t *found; // room for all hosts
 	uint32_t *qps; // by host: queue pairs that stand
 	uint8_t *pooled; // by host: more come and go
-	struct dscp_claim {
+	struct claim {
 		const struct lab_flow *flow; // the first that sends it
 		uint8_t cls;
-	} by_dscp[NIC_DSCPS];
+	} by_dscp[NIC_DSCPS], by_pcp[NIC_CLASSES];
 };
 
 static const char *path_of(const struct resolver *r, const char *key)
@@ -552,6 +559,8 @@ static void check_rules(struct resolver *r)
 		 "is in the file: leave it out of pattern "},
 		{f->played.has_class && f->dscp.n >= 0, f->dscp.at, "dscp",
 		 "is of one class, and the file has its own classes: give a `class`, too"},
+		{f->played.has_class && f->pcp.n >= 0, f->pcp.at, "pcp",
+		 "is of one class, and the file has its own classes: give a `class`, too"},
 		{f->pattern.n == PATTERN_REQUEST && f->op.n == REQ_READ, f->op.at, "op",
 		 "an answer is a send or a write"},
 		{cm && service, place(f, &f->pattern), "pattern", by_cm},
@@ -665,7 +674,8 @@ static void size_nics(struct resolver *r)
 				 NIC_MAX_QPS);
 		need = (uint32_t)min_u64(need + (r->pooled[i] ? POOL_QPS : 0), NIC_MAX_QPS);
 		h->nic.max_qps = (uint16_t)max_u64(h->nic.max_qps, need);
-		h->nic.max_peers = (uint16_t)max_u64(h->nic.max_peers, r->sc->n_hosts);
+		h->nic.max_peers = (uint16_t)max_u64(h->nic.max_peers,
+						     r->sc->n_hosts * (1 + r->sc->has_ip6));
 	}
 }
 
@@ -690,22 +700,57 @@ static void check_names(struct resolver *r)
 	}
 }
 
-// All NICs take a DSCP for the same class.
-static void claim_dscp(struct resolver *r, uint8_t cls)
+static void claim(struct resolver *r, struct claim *first, uint8_t cls, const struct cfg_val *key,
+		  const char *name, unsigned value)
 {
 	const struct lab_flow *f = r->f;
-	uint8_t dscp = flow_class_dscp(f, cls);
-	struct dscp_claim *first = &r->by_dscp[dscp];
 
 	if (first->flow != NULL && first->cls != cls)
-		diag_add(r->s, DIAG_ERROR, place(f, f->dscp.given ? &f->dscp : &f->cls),
-			 path_of(r, "dscp"),
-			 "DSCP %u is class %u in flow %s: give this flow another", dscp, first->cls,
-			 first->flow->label);
+		diag_add(r->s, DIAG_ERROR, place(f, key->given ? key : &f->cls), path_of(r, name),
+			 "%s %u is class %u in flow %s: give this flow another",
+			 key == &f->pcp ? "PCP" : "DSCP", value, first->cls, first->flow->label);
 	if (first->flow == NULL)
-		*first = (struct dscp_claim){f, cls};
-	for (uint32_t i = 0; i < r->sc->n_hosts; i++)
-		r->sc->hosts[i].nic.class_of_dscp[dscp] = cls;
+		*first = (struct claim){f, cls};
+}
+
+// All NICs take a PCP for the same class, and of frames without a tag a DSCP.
+static void claim_codes(struct resolver *r, uint8_t cls)
+{
+	const struct lab_flow *f = r->f;
+	uint8_t dscp = flow_class_dscp(f, cls), pcp = flow_tag(f, r->sc->hosts, cls).pcp;
+
+	if (f->n_tagged < f->n_src + f->n_dst)
+		claim(r, &r->by_dscp[dscp], cls, &f->dscp, "dscp", dscp);
+	if (f->n_tagged != 0)
+		claim(r, &r->by_pcp[pcp], cls, &f->pcp, "pcp", pcp);
+	for (uint32_t i = 0; i < r->sc->n_hosts; i++) {
+		struct nic_config *c = &r->sc->hosts[i].nic;
+
+		if (f->n_tagged < f->n_src + f->n_dst)
+			c->class_of_dscp[dscp] = cls;
+		if (f->n_tagged != 0)
+			c->class_of_pcp[pcp] = cls;
+	}
+}
+
+// What the frames have beside the class, at all of the flow's hosts.
+static void resolve_frames(struct resolver *r)
+{
+	struct lab_flow *f = r->f;
+	struct scenario *sc = r->sc;
+
+	for (uint32_t i = 0; i < f->n_src + f->n_dst; i++) {
+		uint32_t host = i < f->n_src ? f->src[i] : f->dst[i - f->n_src];
+		const struct sc_host *h = &sc->hosts[host];
+		struct frame_tag tag = flow_tag(f, h, 0);
+
+		f->n_tagged += tag.on;
+		sc->vids[tag.vid / 64] |= (uint64_t)tag.on << tag.vid % 64;
+		f->has_ip6 |= i < f->n_src && flow_is_ip6(f, h);
+	}
+	sc->has_ip6 |= f->has_ip6;
+	if (f->pcp.given && f->n_tagged == 0)
+		REFUSE(r->s, &f->pcp, "needs a tag: give a `vlan`, 0 for one with a priority only");
 }
 
 static void resolve_one(struct resolver *r, uint32_t n)
@@ -734,9 +779,10 @@ static void resolve_one(struct resolver *r, uint32_t n)
 		resolve_trace(r);
 	if (!f->played.has_class)
 		f->classes = (uint8_t)(1u << f->cls.n);
+	resolve_frames(r);
 	for (uint8_t cls = 0; cls < NIC_CLASSES; cls++)
 		if (f->classes >> cls & 1)
-			claim_dscp(r, cls);
+			claim_codes(r, cls);
 	check_rules(r);
 	check_connections(r);
 	check_inof(r);
@@ -764,6 +810,7 @@ int traffic_resolve(struct scenario *sc, struct diag_sink *s)
 	r.pooled = arena_alloc(sc->arena, n);
 	r.found = arena_alloc(sc->arena, n * sizeof(*r.found));
 	r.qps = arena_alloc(sc->arena, n * sizeof(*r.qps));
+	sc->vids = arena_alloc(sc->arena, N_VLANS / 64 * sizeof(*sc->vids));
 	for (uint32_t i = 0; i < sc->n_flows; i++)
 		resolve_one(&r, i);
 	check_names(&r);
@@ -788,7 +835,8 @@ struct narrowest {
 // IP and transport headers of a packet, and the payload of one that fits.
 static uint32_t extra_of(const struct lab_flow *f)
 {
-	return flow_is_tcp(f) ? TCP_HEADERS - 14 : IP_EXTRA;
+	return (flow_is_tcp(f) ? (uint32_t)TCP_HEADERS - 14 : (uint32_t)IP_EXTRA) +
+	       f->has_ip6 * (uint32_t)FRAME_V6_EXTRA;
 }
 
 static void check_packets(const struct fabric *fabric, struct lab_flow *f,
@@ -816,27 +864,32 @@ static void check_packets(const struct fabric *fabric, struct lab_flow *f,
 			 (int)(n->mtu - extra_of(f)));
 }
 
-// A policy may map a flow's DSCP to another class, which is seldom meant.
+// A policy may map a flow's DSCP or PCP to another class, which is seldom meant.
 static void check_class(const struct fabric *fabric, const struct lab_flow *f, uint8_t expected,
 			struct diag_sink *s)
 {
 	uint8_t dscp = flow_class_dscp(f, expected);
+	uint8_t pcp = flow_tag(f, fabric->sc->hosts, expected).pcp;
 
 	for (uint32_t i = 0; i < fabric->sc->n_switches; i++) {
 		const struct policy *p = fabric->switches[i].policy;
 
 		for (uint32_t k = 0; k < p->n_ports; k++) {
 			const struct classify_params *map = &p->ports[k].classify;
+			bool by_pcp = map->trust == TRUST_PCP && f->n_tagged != 0;
 			uint8_t cls = map->trust == TRUST_DSCP ? map->dscp_to_class[dscp]
+				      : by_pcp		       ? map->pcp_to_class[pcp]
 							       : map->default_class;
 
 			if (cls == expected)
 				continue;
 			diag_add(s, DIAG_WARNING, f->cls.given ? f->cls.at : f->map.at,
 				 arena_printf(fabric->sc->arena, "%s.class", f->map.path),
-				 "its frames carry DSCP %u, which %s takes for class %u: give the "
-				 "flow a `dscp` of class %u",
-				 dscp, fabric->sc->switches[i].name, cls, expected);
+				 "its frames carry %s %u, which %s takes for class %u: give the "
+				 "flow a `%s` of class %u",
+				 by_pcp ? "PCP" : "DSCP", by_pcp ? pcp : dscp,
+				 fabric->sc->switches[i].name, cls, by_pcp ? "pcp" : "dscp",
+				 expected);
 			return;
 		}
 	}

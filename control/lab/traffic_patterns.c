@@ -470,19 +470,22 @@ static void poisson_done(struct lane *l, struct op *op, enum step step, const st
 struct mean_arg {
 	const struct lab_flow *f;
 	uint8_t op;
+	uint32_t extra;
 };
 
 static uint64_t wire_cost(const void *arg, uint32_t n_bytes)
 {
 	const struct mean_arg *a = arg;
 
-	return workload_wire_bytes(a->op, a->f->payload, n_bytes);
+	return workload_wire_bytes(a->op, a->f->payload, n_bytes, a->extra);
 }
 
 // Of what carries the payload; a storage service uses all operations, whose headers differ little.
-static uint64_t mean_wire_q16(const struct lab_flow *f)
+// The first sender stands for all.
+static uint64_t mean_wire_q16(const struct scenario *sc, const struct lab_flow *f)
 {
-	struct mean_arg a = {f, f->pattern.n == PATTERN_STORAGE ? REQ_WRITE : (uint8_t)f->op.n};
+	struct mean_arg a = {f, f->pattern.n == PATTERN_STORAGE ? REQ_WRITE : (uint8_t)f->op.n,
+			     flow_extra(f, &sc->hosts[f->src[0]])};
 
 	return f->size_kind == SIZE_CDF ? cdf_mean_q16(&f->sizes, wire_cost, &a)
 					: wire_cost(&a, f->n_bytes) << 16;
@@ -520,7 +523,7 @@ static void start_source(struct run *r, uint32_t i, uint64_t mean_q16)
 
 static int client_start(struct run *r)
 {
-	uint64_t mean_q16 = mean_wire_q16(r->f);
+	uint64_t mean_q16 = mean_wire_q16(r->t->sc, r->f);
 
 	r->sources = calloc(r->f->n_src, sizeof(*r->sources));
 	if (r->sources == NULL)

@@ -83,11 +83,26 @@ static uint8_t place_of(const struct scenario *sc, uint32_t sw, uint32_t host,
 	return (uint8_t)(VTEP_FIRST + vtep_peer_of(p->vtep, vtep));
 }
 
+// The same address in the tagged VLANs of flows that its port carries.
+static void add_tagged(const struct scenario *sc, struct policy *p,
+		       const struct policy_fdb_entry *known)
+{
+	for (unsigned vid = 1; vid < N_VLANS; vid++)
+		if (vlan_bit(sc->vids, vid) && vid != known->vid &&
+		    vlan_bit(p->ports[known->port].vlan.tagged, vid)) {
+			p->fdb[p->n_fdb] = *known;
+			p->fdb[p->n_fdb++].vid = (uint16_t)vid;
+		}
+}
+
 int tunnels_addresses(const struct routes *r, uint32_t sw, struct policy *p)
 {
 	const struct scenario *sc = r->sc;
+	size_t vlans = 1;
 
-	p->fdb = calloc(sc->n_hosts, sizeof(p->fdb[0]));
+	for (unsigned w = 0; w < N_VLANS / 64 && p->vlan_aware; w++)
+		vlans += (unsigned)__builtin_popcountll(sc->vids[w]);
+	p->fdb = calloc(sc->n_hosts * vlans, sizeof(p->fdb[0]));
 	if (p->fdb == NULL)
 		return -ENOMEM;
 	for (uint32_t h = 0; h < sc->n_hosts; h++) {
@@ -103,6 +118,8 @@ int tunnels_addresses(const struct routes *r, uint32_t sw, struct policy *p)
 			e->vid = p->ports[at->port].vlan.untagged;
 		e->port = place_of(sc, sw, h, p, w.ports[0]);
 		p->n_fdb++;
+		if (p->vlan_aware && e->port < p->n_ports)
+			add_tagged(sc, p, e);
 	}
 	return 0;
 }

@@ -73,14 +73,15 @@ const uint8_t *workload_opcodes(uint8_t op)
 	return opcodes[op];
 }
 
-uint64_t workload_wire_bytes(uint8_t op, uint32_t mtu, uint32_t n_bytes)
+uint64_t workload_wire_bytes(uint8_t op, uint32_t mtu, uint32_t n_bytes, uint32_t extra)
 {
 	const uint8_t *code = workload_opcodes(op);
 	uint32_t n = n_bytes == 0 ? 1 : (n_bytes + mtu - 1) / mtu;
 
 	if (n == 1)
-		return frame_bytes(code[0], n_bytes);
-	return frame_bytes(code[1], mtu) + (n - 2) * frame_bytes(code[2], mtu) +
+		return frame_bytes(code[0], n_bytes) + extra;
+	return n * (uint64_t)extra + frame_bytes(code[1], mtu) +
+	       (n - 2) * frame_bytes(code[2], mtu) +
 	       frame_bytes(code[3], n_bytes - (n - 1) * mtu);
 }
 

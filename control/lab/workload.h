@@ -57,8 +57,8 @@ uint64_t arrivals_next(struct arrivals *a, struct rng *r);
 const uint8_t *workload_opcodes(uint8_t op);
 
 // Bytes that a message of n_bytes occupies on the wire in packets of `mtu` payload bytes, link
-// overhead included.
-uint64_t workload_wire_bytes(uint8_t op, uint32_t mtu, uint32_t n_bytes);
+// overhead included. extra: of frame_extra (drivers/nic/addr.h).
+uint64_t workload_wire_bytes(uint8_t op, uint32_t mtu, uint32_t n_bytes, uint32_t extra);
 
 // ---- storage
 // How a storage service moves the payload of one request over RDMA, after what Azure has

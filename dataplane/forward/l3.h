@@ -9,38 +9,18 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "dataplane/packet/ip_key.h"
 #include "dataplane/packet/parse.h"
 #include "dataplane/packet/wire.h"
 
-// An address of either family as two words in host order; IPv4 as ::ffff:a.b.c.d.
-struct ip_key {
-	uint64_t hi, lo;
-};
-
 enum {
 	IPV6_HLEN_ = 40,
-	IP_PROTO_ICMPV6 = 58,
 	ND_HOPS = 255,
 	ICMPV6_RS = 133,
 	ICMPV6_NS = 135,
 	ICMPV6_NA = 136,
 	ICMPV6_REDIRECT = 137,
 };
-
-static inline struct ip_key ip_key_v4(uint32_t ip)
-{
-	return (struct ip_key){0, 0xffff00000000ull | ip};
-}
-
-static inline struct ip_key ip_key_v6(const uint8_t *ip)
-{
-	return (struct ip_key){be64_get(ip), be64_get(ip + 8)};
-}
-
-static inline bool ip_key_same(struct ip_key a, struct ip_key b)
-{
-	return a.lo == b.lo && a.hi == b.hi;
-}
 
 // The one's complement sum over the header, options included, is all ones (RFC 791). It is the same
 // in either byte order, so whole words are added as they lie.

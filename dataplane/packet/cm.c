@@ -48,7 +48,7 @@ enum {
 	PRIVATE_MARK = 0x57454952,
 	FLAG_SELECTIVE = 1,
 	IP_CM_PORT = 4791,
-	IP_CM_VERSION = 0x40, // of the IP addressing annex A11: version 4 in the high half
+	IP_CM_V4 = 0x40, IP_CM_V6 = 0x60, // of the IP addressing annex A11, in the high half
 };
 
 // Service id of the TCP port space of the IP addressing annex, port 4791.
@@ -69,12 +69,13 @@ uint16_t cm_mtu_of(uint8_t code)
 	return code < sizeof(mtu) / sizeof(mtu[0]) ? mtu[code] : 0;
 }
 
-// An IPv4 address as a GID: ::ffff:a.b.c.d.
-static void put_gid(uint8_t *at, uint32_t ip)
+// An address of annex A11: of IPv4 the last four of the 16 bytes.
+static void put_address(uint8_t *at, struct ip_key ip)
 {
-	memset(at, 0, 10);
-	memset(at + 10, 0xff, 2);
-	be32_put(at + 12, ip);
+	if (ip_key_is_v4(ip))
+		be32_put(at + 12, (uint32_t)ip.lo);
+	else
+		ip_key_put(at, ip);
 }
 
 static void build_req(uint8_t *mad, const struct cm_msg *m)
@@ -93,15 +94,15 @@ static void build_req(uint8_t *mad, const struct cm_msg *m)
 	mad[AT_REQ_CM_RETRIES] = 15 << 4;
 	be16_put(mad + AT_REQ_LIDS, LID_PERMISSIVE);
 	be16_put(mad + AT_REQ_LIDS + 2, LID_PERMISSIVE);
-	put_gid(mad + AT_REQ_LOCAL_GID, m->src_ip);
-	put_gid(mad + AT_REQ_REMOTE_GID, m->dst_ip);
+	ip_key_put(mad + AT_REQ_LOCAL_GID, m->src_ip); // a GID is an IPv6 address
+	ip_key_put(mad + AT_REQ_REMOTE_GID, m->dst_ip);
 	mad[AT_REQ_TOS] = m->tos;
 	mad[AT_REQ_HOPS] = HOPS;
 	// Annex A11: version 0, IP version, source port, source and destination address.
-	ipcm[1] = IP_CM_VERSION;
+	ipcm[1] = ip_key_is_v4(m->src_ip) ? IP_CM_V4 : IP_CM_V6;
 	be16_put(ipcm + 2, IP_CM_PORT);
-	be32_put(ipcm + 16, m->src_ip);
-	be32_put(ipcm + 32, m->dst_ip);
+	put_address(ipcm + 4, m->src_ip);
+	put_address(ipcm + 20, m->dst_ip);
 	be32_put(mad + AT_REQ_WISH, PRIVATE_MARK);
 	be32_put(mad + AT_REQ_WISH + 4, m->psn_wish);
 	be32_put(mad + AT_REQ_FLAGS, m->selective ? FLAG_SELECTIVE : 0);
@@ -211,7 +212,7 @@ bool cm_parse(const uint8_t *mad, uint32_t len, struct cm_msg *m)
 	m->psn_wish = psn_wish(mad);
 	m->selective = be32_get(mad + AT_REQ_WISH) == PRIVATE_MARK &&
 		       (be32_get(mad + AT_REQ_FLAGS) & FLAG_SELECTIVE);
-	m->src_ip = be32_get(mad + AT_REQ_LOCAL_GID + 12);
-	m->dst_ip = be32_get(mad + AT_REQ_REMOTE_GID + 12);
+	m->src_ip = ip_key_v6(mad + AT_REQ_LOCAL_GID);
+	m->dst_ip = ip_key_v6(mad + AT_REQ_REMOTE_GID);
 	return m->mtu != 0;
 }

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dataplane/packet/ip_key.h"
+
 enum {
 	CM_MAD_LEN = 256,
 	CM_READ_LEN = 72, // as far as cm_read looks
@@ -39,7 +41,7 @@ struct cm_msg {
 	bool selective; // REQ: wants selective repeat; REP: the connection has it
 	uint16_t mtu; // REQ: path MTU
 	uint8_t tos; // REQ: DSCP and ECN of the connection
-	uint32_t src_ip, dst_ip; // REQ, host order
+	struct ip_key src_ip, dst_ip; // REQ
 	uint16_t reason; // REJ, enum cm_rej_reason
 	uint32_t rkey; // REP
 	uint64_t va, region_bytes; // REP

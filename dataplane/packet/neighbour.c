@@ -210,7 +210,7 @@ static uint16_t nd_write(uint8_t *out, const struct neighbour_msg *m)
 	nd->type = m->request ? NS : NA;
 	memcpy(nd->target, m->request ? m->target : m->sender, 16);
 	if (!m->request)
-		nd->flags = (uint8_t)(NA_ROUTER | NA_OVERRIDE |
+		nd->flags = (uint8_t)((m->from_host ? 0 : NA_ROUTER) | NA_OVERRIDE |
 				      (is_zero(m->target, 16) ? 0 : NA_SOLICITED));
 	opt[0] = m->request ? OPT_SOURCE : OPT_TARGET;
 	opt[1] = 1;

@@ -16,6 +16,7 @@ struct neighbour_msg {
 	bool has_mac; // sender_mac is set; always in ARP
 	bool solicited; // answer: somebody had asked (ARP: it is addressed to one station)
 	bool overrides; // answer: replaces what is known (ARP: always)
+	bool from_host; // built: an advertisement says that no router speaks
 	uint8_t sender_mac[6];
 	// Network order, IPv4 in the first four bytes. sender is zero in a probe for duplicates.
 	// The target of an answer is the station that asked. Zero: no station asked, and the answer
@@ -34,5 +35,5 @@ bool is_station_mac(const uint8_t *mac);
 bool neighbour_parse(const uint8_t *frame, uint32_t len, struct neighbour_msg *out);
 
 // sender_mac, sender and target say it all; writes up to NEIGHBOUR_MSG_MAX bytes and returns how
-// many. What is sent comes from sender_mac, and an advertisement says that a router speaks.
+// many. What is sent comes from sender_mac.
 uint16_t neighbour_build(uint8_t *out, const struct neighbour_msg *m);

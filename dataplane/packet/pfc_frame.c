@@ -26,7 +26,14 @@ enum mac_ctrl mac_ctrl_parse(const uint8_t *frame, uint32_t len, struct pfc_time
 		return MAC_CTRL_MALFORMED;
 	switch (be16_get(&h->opcode)) {
 	case MAC_CTRL_OPCODE_PAUSE:
-		return len < PAUSE_MIN_LEN ? MAC_CTRL_MALFORMED : MAC_CTRL_PAUSE_8023X;
+		if (len < PAUSE_MIN_LEN)
+			return MAC_CTRL_MALFORMED;
+		// One that is addressed to a station may come from anywhere.
+		out->enable =
+			memcmp(h->eth.dst, mac_control_dst, sizeof(h->eth.dst)) == 0 ? 0xff : 0;
+		for (unsigned c = 0; c < 8; c++)
+			out->quanta[c] = be16_get(&h->vector); // the time is in its place
+		return MAC_CTRL_PAUSE_8023X;
 	case MAC_CTRL_OPCODE_PFC:
 		break;
 	default:
@@ -42,8 +49,7 @@ enum mac_ctrl mac_ctrl_parse(const uint8_t *frame, uint32_t len, struct pfc_time
 	return MAC_CTRL_PFC;
 }
 
-void pfc_frame_build(uint8_t out[PFC_FRAME_LEN], const uint8_t src_mac[6],
-		     const struct pfc_times *times)
+static struct pfc_hdr *build(uint8_t out[PFC_FRAME_LEN], const uint8_t src_mac[6], uint16_t opcode)
 {
 	struct pfc_hdr *h = (void *)out;
 
@@ -51,7 +57,27 @@ void pfc_frame_build(uint8_t out[PFC_FRAME_LEN], const uint8_t src_mac[6],
 	memcpy(h->eth.dst, mac_control_dst, sizeof(h->eth.dst));
 	memcpy(h->eth.src, src_mac, sizeof(h->eth.src));
 	be16_put(&h->eth.type, ETYPE_MAC_CONTROL);
-	be16_put(&h->opcode, MAC_CTRL_OPCODE_PFC);
+	be16_put(&h->opcode, opcode);
+	return h;
+}
+
+void pause_frame_build(uint8_t out[PFC_FRAME_LEN], const uint8_t src_mac[6],
+		       const struct pfc_times *times)
+{
+	struct pfc_hdr *h = build(out, src_mac, MAC_CTRL_OPCODE_PAUSE);
+	uint16_t longest = 0;
+
+	for (unsigned c = 0; c < 8; c++)
+		if ((times->enable >> c & 1) && times->quanta[c] > longest)
+			longest = times->quanta[c];
+	be16_put(&h->vector, longest);
+}
+
+void pfc_frame_build(uint8_t out[PFC_FRAME_LEN], const uint8_t src_mac[6],
+		     const struct pfc_times *times)
+{
+	struct pfc_hdr *h = build(out, src_mac, MAC_CTRL_OPCODE_PFC);
+
 	be16_put(&h->vector, times->enable);
 	for (unsigned c = 0; c < 8; c++) {
 		if (times->enable >> c & 1)

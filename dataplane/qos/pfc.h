@@ -35,6 +35,7 @@ struct pfc_params {
 	uint8_t lossless; // bitmap of classes; all else is neither paused nor pauses
 	uint8_t tx; // of those, the classes we send PAUSE for
 	uint8_t rx; // of those, the classes that obey the peer's PAUSE
+	bool whole_link; // 802.3x PAUSE in place of PFC frames: all classes pause at once
 	uint16_t quanta; // time we ask for
 	uint64_t speed_bps;
 	uint64_t lifetime_ns; // of our PAUSE

@@ -14,7 +14,7 @@ enum { TTL = 64 };
 enum { OPT_NOP = 1, OPT_MSS = 2, OPT_SCALE = 3, OPT_SACK_OK = 4, OPT_SACK = 5,
        MSS_LEN = 4, SCALE_LEN = 3, SACK_OK_LEN = 2, BLOCK_LEN = 8 };
 
-// ---- Ethernet and IPv4
+// ---- Ethernet and IP
 
 // The one's complement sum of words in the order of the network.
 static uint64_t sum_of(const uint8_t *at, uint32_t n)
@@ -34,27 +34,76 @@ static uint16_t fold(uint64_t sum)
 	return (uint16_t)~sum;
 }
 
-// The headers in front of len bytes of UDP or TCP. Returns where these begin.
-static void *build_outer(uint8_t *out, const struct frame_addr *a, uint8_t proto, uint32_t len)
+// Returns where the IP header begins.
+static uint8_t *build_eth(uint8_t *out, const struct frame_addr *a, uint16_t type)
 {
 	struct eth_hdr *eth = (struct eth_hdr *)out;
-	struct ipv4_hdr *ip = (struct ipv4_hdr *)(eth + 1);
-	uint32_t total_len = (uint32_t)sizeof(*ip) + len;
-	uint32_t sum = (0x4500u | a->tos) + total_len + a->ip_id + IPV4_DF + (TTL << 8 | proto) +
-		       (a->src_ip >> 16) + (a->src_ip & 0xffff) + (a->dst_ip >> 16) +
-		       (a->dst_ip & 0xffff);
+	struct vlan_hdr *tag = (struct vlan_hdr *)(eth + 1);
 
 	memcpy(eth->dst, a->dst_mac, sizeof(eth->dst));
 	memcpy(eth->src, a->src_mac, sizeof(eth->src));
-	be16_put(&eth->type, ETYPE_IPV4);
+	be16_put(&eth->type, a->tag.on ? (uint16_t)ETYPE_VLAN : type);
+	if (!a->tag.on)
+		return (uint8_t *)tag;
+	be16_put(&tag->tci, (uint16_t)(a->tag.pcp << TCI_PCP_SHIFT | a->tag.vid));
+	be16_put(&tag->type, type);
+	return (uint8_t *)(tag + 1);
+}
+
+static void *build_ipv4(uint8_t *l3, const struct frame_addr *a, uint8_t proto, uint32_t len)
+{
+	struct ipv4_hdr *ip = (struct ipv4_hdr *)l3;
+
 	*ip = (struct ipv4_hdr){.ver_ihl = 0x45, .tos = a->tos, .ttl = TTL, .proto = proto};
-	be16_put(&ip->total_len, (uint16_t)total_len);
+	be16_put(&ip->total_len, (uint16_t)(sizeof(*ip) + len));
 	be16_put(&ip->id, a->ip_id);
 	be16_put(&ip->frag, IPV4_DF);
-	be32_put(&ip->src, a->src_ip);
-	be32_put(&ip->dst, a->dst_ip);
-	be16_put(&ip->csum, fold(sum));
+	be32_put(&ip->src, (uint32_t)a->src_ip.lo);
+	be32_put(&ip->dst, (uint32_t)a->dst_ip.lo);
+	be16_put(&ip->csum, fold(sum_of(l3, sizeof(*ip))));
 	return ip + 1;
+}
+
+static void *build_ipv6(uint8_t *l3, const struct frame_addr *a, uint8_t proto, uint32_t len)
+{
+	struct ipv6_hdr *ip = (struct ipv6_hdr *)l3;
+
+	be32_put(&ip->vtc_flow, 6u << 28 | (uint32_t)a->tos << 20);
+	be16_put(&ip->payload_len, (uint16_t)len);
+	ip->next = proto;
+	ip->hop_limit = TTL;
+	ip_key_put(ip->src, a->src_ip);
+	ip_key_put(ip->dst, a->dst_ip);
+	return ip + 1;
+}
+
+// The headers in front of len bytes of UDP or TCP. Returns where these begin.
+static void *build_outer(uint8_t *out, const struct frame_addr *a, uint8_t proto, uint32_t len)
+{
+	if (ip_key_is_v4(a->dst_ip))
+		return build_ipv4(build_eth(out, a, ETYPE_IPV4), a, proto, len);
+	return build_ipv6(build_eth(out, a, ETYPE_IPV6), a, proto, len);
+}
+
+// Bytes of the packet that begins at the IP header.
+static uint32_t ip_len(const uint8_t *l3, bool v6)
+{
+	if (v6)
+		return (uint32_t)sizeof(struct ipv6_hdr) +
+		       be16_get(&((const struct ipv6_hdr *)l3)->payload_len);
+	return be16_get(&((const struct ipv4_hdr *)l3)->total_len);
+}
+
+void frame_ips(const uint8_t *frame, const struct pkt_info *info, struct frame_addr *a)
+{
+	const uint8_t *l3 = frame + info->l3_off;
+	const struct ipv4_hdr *v4 = (const struct ipv4_hdr *)l3;
+	const struct ipv6_hdr *v6 = (const struct ipv6_hdr *)l3;
+	bool is_v6 = info->kind == PKT_IPV6;
+
+	a->src_ip = is_v6 ? ip_key_v6(v6->src) : ip_key_v4(be32_get(&v4->src));
+	a->dst_ip = is_v6 ? ip_key_v6(v6->dst) : ip_key_v4(be32_get(&v4->dst));
+	a->tag = frame_tag_of(info);
 }
 
 // ---- RoCEv2
@@ -86,23 +135,29 @@ const struct roce_op roce_ops[256] = {
 
 void roce_template_init(struct roce_template *t, const struct frame_addr *a, uint32_t dest_qp)
 {
-	const uint32_t len = ROCE_MIN_LEN - (ROCE_L2L3L4_LEN - (uint32_t)sizeof(struct udp_hdr));
-	struct udp_hdr *udp = build_outer(t->bytes, a, IP_PROTO_UDP, len);
+	struct udp_hdr *udp = build_outer(t->bytes, a, IP_PROTO_UDP, 0);
 	struct ipv4_hdr *ip = (struct ipv4_hdr *)udp - 1;
 	struct bth_hdr *bth = (struct bth_hdr *)(udp + 1);
 
-	static_assert(sizeof(t->bytes) == ROCE_L2L3L4_LEN + sizeof(*bth), "up to the BTH");
+	static_assert(sizeof(t->bytes) == ROCE_L2L3L4_LEN + FRAME_MAX_EXTRA + sizeof(*bth),
+		      "up to the BTH");
+	t->v6 = !ip_key_is_v4(a->dst_ip);
+	t->extra = (uint8_t)frame_addr_extra(a);
+	t->len = (uint8_t)(ROCE_L2L3L4_LEN + sizeof(*bth) + t->extra);
+	t->l3_off = (uint8_t)(sizeof(struct eth_hdr) + a->tag.on * FRAME_TAG_LEN);
 	be16_put(&udp->sport, a->sport);
 	be16_put(&udp->dport, ROCE_UDP_PORT);
 	be16_put(&udp->csum, 0); // RoCEv2 leaves it out: the iCRC covers more
 	*bth = (struct bth_hdr){0};
 	be16_put(&bth->pkey, BTH_PKEY_DEFAULT);
 	be24_put(&bth->dest_qp, dest_qp);
+	t->ready = true;
+	if (t->v6)
+		return;
 	be16_put(&ip->total_len, 0);
 	be16_put(&ip->id, 0);
 	be16_put(&ip->csum, 0);
 	t->ip_sum = (uint32_t)sum_of((const uint8_t *)ip, sizeof(*ip));
-	t->ready = true;
 }
 
 // Writes the headers behind the BTH. Returns where the payload begins.
@@ -138,18 +193,23 @@ void roce_fill(uint8_t *out, uint32_t stored, const struct roce_template *t, uin
 	       const struct roce_pkt *p)
 {
 	const struct roce_op *op = roce_op_of(p->opcode);
-	uint32_t len = roce_frame_len(p), pad = roce_pad(p->payload_len);
-	uint32_t l3_len = len - (uint32_t)sizeof(struct eth_hdr);
-	struct ipv4_hdr *ip = (struct ipv4_hdr *)(out + sizeof(struct eth_hdr));
-	struct udp_hdr *udp = (struct udp_hdr *)(ip + 1);
-	struct bth_hdr *bth = (struct bth_hdr *)(udp + 1);
-	uint8_t *at = (uint8_t *)(bth + 1);
+	uint32_t len = roce_frame_len(p) + t->extra, pad = roce_pad(p->payload_len);
+	uint32_t l3_len = len - t->l3_off;
+	struct ipv4_hdr *ip = (struct ipv4_hdr *)(out + t->l3_off);
+	uint8_t *at = out + t->len;
+	struct bth_hdr *bth = (struct bth_hdr *)at - 1;
+	struct udp_hdr *udp = (struct udp_hdr *)bth - 1;
+	uint16_t udp_len = (uint16_t)(len - t->len + sizeof(*bth) + sizeof(*udp));
 
-	memcpy(out, t->bytes, sizeof(t->bytes));
-	be16_put(&ip->total_len, (uint16_t)l3_len);
-	be16_put(&ip->id, ip_id);
-	be16_put(&ip->csum, fold(t->ip_sum + l3_len + ip_id));
-	be16_put(&udp->len, (uint16_t)(l3_len - sizeof(*ip)));
+	memcpy(out, t->bytes, t->len);
+	if (t->v6) {
+		be16_put(&((struct ipv6_hdr *)ip)->payload_len, udp_len);
+	} else {
+		be16_put(&ip->total_len, (uint16_t)l3_len);
+		be16_put(&ip->id, ip_id);
+		be16_put(&ip->csum, fold(t->ip_sum + l3_len + ip_id));
+	}
+	be16_put(&udp->len, udp_len);
 	bth->opcode = p->opcode;
 	// A CNP has BECN set, and not the bit of path migration.
 	if (p->opcode == ROCE_CNP)
@@ -167,9 +227,8 @@ void roce_fill(uint8_t *out, uint32_t stored, const struct roce_template *t, uin
 	if (p->payload_len != 0)
 		memcpy(at, p->payload, p->payload_len);
 	memset(at + p->payload_len, 0, pad);
-	icrc_put(out + len - ROCE_ICRC_LEN,
-		 icrc(out + sizeof(struct eth_hdr),
-		      len - (uint32_t)sizeof(struct eth_hdr) - ROCE_ICRC_LEN, PKT_IPV4));
+	icrc_put(out + len - ROCE_ICRC_LEN, icrc(out + t->l3_off, l3_len - ROCE_ICRC_LEN,
+						 t->v6 ? PKT_IPV6 : PKT_IPV4));
 }
 
 void roce_build(uint8_t *out, uint32_t stored, const struct frame_addr *addr,
@@ -191,7 +250,7 @@ enum frame_read roce_read(const uint8_t *frame, uint32_t len, uint32_t stored,
 	uint32_t l3_len, inner, fixed, pad;
 
 	// The frame may be padded beyond the datagram; the UDP length gives its end.
-	l3_len = be16_get(&((const struct ipv4_hdr *)(frame + info->l3_off))->total_len);
+	l3_len = ip_len(frame + info->l3_off, info->kind == PKT_IPV6);
 	inner = be16_get(&((const struct udp_hdr *)(frame + info->l4_off))->len);
 	if (info->l3_off + l3_len > len || info->l4_off + inner != info->l3_off + l3_len)
 		return FRAME_SHORT;
@@ -255,16 +314,20 @@ static uint32_t options_len(const struct tcp_seg *s)
 	       (s->n_sacks != 0 ? 4u + BLOCK_LEN * s->n_sacks : 0u);
 }
 
-uint32_t tcp_frame_len(const struct tcp_seg *s)
+uint32_t tcp_frame_len(const struct tcp_seg *s, uint32_t extra)
 {
-	uint32_t len = TCP_HEADERS + options_len(s) + s->len;
+	uint32_t len = TCP_HEADERS + extra + options_len(s) + s->len;
 
 	return len < TCP_MIN_FRAME ? TCP_MIN_FRAME : len;
 }
 
-static uint64_t pseudo_sum(const struct ipv4_hdr *ip, uint32_t tcp_len)
+// Of the IP header at l3.
+static uint64_t pseudo_sum(const uint8_t *l3, bool v6, uint32_t tcp_len)
 {
-	return sum_of((const uint8_t *)&ip->src, 2 * sizeof(ip->src)) + IP_PROTO_TCP + tcp_len;
+	uint64_t addresses = v6 ? sum_of(l3 + offsetof(struct ipv6_hdr, src), 32)
+				: sum_of(l3 + offsetof(struct ipv4_hdr, src), 8);
+
+	return addresses + IP_PROTO_TCP + tcp_len;
 }
 
 static uint8_t *build_options(uint8_t *at, const struct tcp_seg *s)
@@ -304,9 +367,10 @@ void tcp_build(uint8_t *out, uint32_t stored, const struct frame_addr *a, const 
 	       const uint8_t *payload)
 {
 	uint32_t header = (uint32_t)sizeof(struct tcp_hdr) + options_len(s);
-	uint32_t len = TCP_HEADERS + options_len(s) + s->len; // without pad
+	uint32_t len = TCP_HEADERS + frame_addr_extra(a) + options_len(s) + s->len; // without pad
 	struct tcp_hdr *tcp = build_outer(out, a, IP_PROTO_TCP, header + s->len);
-	const struct ipv4_hdr *ip = (const struct ipv4_hdr *)tcp - 1;
+	bool v6 = !ip_key_is_v4(a->dst_ip);
+	const uint8_t *l3 = (const uint8_t *)tcp - sizeof(struct ipv4_hdr) - v6 * FRAME_V6_EXTRA;
 	uint64_t sum = 0;
 	uint8_t *at;
 
@@ -324,7 +388,7 @@ void tcp_build(uint8_t *out, uint32_t stored, const struct frame_addr *a, const 
 	}
 	memset(at, 0, stored - (size_t)(at - out));
 	// Zeros that are not stored add nothing.
-	sum += sum_of((const uint8_t *)tcp, header) + pseudo_sum(ip, header + s->len);
+	sum += sum_of((const uint8_t *)tcp, header) + pseudo_sum(l3, v6, header + s->len);
 	be16_put(&tcp->csum, fold(sum));
 }
 
@@ -360,25 +424,25 @@ enum frame_read tcp_read(const uint8_t *frame, uint32_t len, uint32_t stored,
 			 const struct pkt_info *info, struct frame_addr *a, struct tcp_seg *s,
 			 const uint8_t **payload)
 {
-	const struct ipv4_hdr *ip = (const struct ipv4_hdr *)(frame + info->l3_off);
-	uint32_t l3 = be16_get(&ip->total_len), at = info->l3_off + (ip->ver_ihl & 15u) * 4;
+	bool v6 = info->kind == PKT_IPV6;
+	const uint8_t *l3 = frame + info->l3_off;
+	uint32_t end = info->l3_off + ip_len(l3, v6), at = info->l4_off, header;
 	const struct tcp_hdr *tcp = (const struct tcp_hdr *)(frame + at);
-	uint32_t segment = info->l3_off + l3 - at, header;
+	uint32_t segment = end - at;
 
-	if (info->l3_off + l3 > len || at + sizeof(*tcp) > info->l3_off + l3 ||
-	    at + sizeof(*tcp) > stored)
+	if (at == 0 || end > len || at + sizeof(*tcp) > end || at + sizeof(*tcp) > stored)
 		return FRAME_SHORT;
 	header = (uint32_t)(tcp->offset >> 4) * 4;
 	if (header < sizeof(*tcp) || header > segment || at + header > stored)
 		return FRAME_SHORT;
 	*payload = NULL;
 	if (stored == len) {
-		if (fold(sum_of((const uint8_t *)tcp, segment) + pseudo_sum(ip, segment)) != 0)
+		if (fold(sum_of(frame + at, segment) + pseudo_sum(l3, v6, segment)) != 0)
 			return FRAME_CHECKSUM;
 		*payload = frame + at + header;
 	}
-	*a = (struct frame_addr){.src_ip = be32_get(&ip->src), .dst_ip = be32_get(&ip->dst),
-			       .sport = be16_get(&tcp->sport), .dport = be16_get(&tcp->dport)};
+	*a = (struct frame_addr){.sport = be16_get(&tcp->sport), .dport = be16_get(&tcp->dport)};
+	frame_ips(frame, info, a);
 	*s = (struct tcp_seg){.seq = be32_get(&tcp->seq), .ack = be32_get(&tcp->ack),
 			      .window = be16_get(&tcp->window), .flags = tcp->flags, .scale = -1,
 			      .len = segment - header};

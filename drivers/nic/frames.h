@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames over IPv4 and Ethernet as an endpoint sends and reads them. RoCEv2: BTH, RETH, AETH, DETH,
-// payload, pad and iCRC (InfiniBand Architecture volume 1, chapter 9, and annex A17). TCP: RFC
-// 9293, 3.1, with the options MSS, window scale (RFC 7323) and SACK (RFC 2018). Pure: it turns a
-// struct roce_pkt or tcp_seg into bytes and back and decides nothing. Called by the NIC's owner for
-// each frame.
+// Frames over IP and Ethernet as an endpoint sends and reads them, with one 802.1Q tag or none.
+// RoCEv2: BTH, RETH, AETH, DETH, payload, pad and iCRC (InfiniBand Architecture volume 1, chapter
+// 9, and annex A17). TCP: RFC 9293, 3.1, with the options MSS, window scale (RFC 7323) and SACK
+// (RFC 2018). Pure: it turns a struct roce_pkt or tcp_seg into bytes and back and decides nothing.
+// Called by the NIC's owner for each frame.
 //
 // The reader trusts no length: it checks each one against the frame before use.
 #pragma once
@@ -12,11 +12,12 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "dataplane/packet/parse.h"
 #include "dataplane/packet/wire.h"
+#include "drivers/nic/addr.h"
 #include "drivers/nic/tcp.h"
 
-struct pkt_info;
-
+// Lengths are those of untagged frames over IPv4; others are longer by frame_extra (addr.h).
 enum {
 	ROCE_L2L3L4_LEN = 14 + 20 + 8,
 	ROCE_MIN_LEN = ROCE_L2L3L4_LEN + 12 + 4, // BTH and iCRC
@@ -30,11 +31,27 @@ enum {
 
 struct frame_addr {
 	uint8_t src_mac[6], dst_mac[6];
-	uint32_t src_ip, dst_ip; // host order
+	struct frame_tag tag;
+	struct ip_key src_ip, dst_ip; // of one family
 	uint16_t sport, dport; // dport: of TCP
-	uint16_t ip_id;
+	uint16_t ip_id; // of IPv4
 	uint8_t tos; // DSCP and ECN
 };
+
+static inline uint32_t frame_addr_extra(const struct frame_addr *a)
+{
+	return frame_extra(&a->tag, !ip_key_is_v4(a->dst_ip));
+}
+
+// The tag of a frame as parse() found it.
+static inline struct frame_tag frame_tag_of(const struct pkt_info *info)
+{
+	return (struct frame_tag){info->n_tags != 0, (uint8_t)(info->tci >> TCI_PCP_SHIFT),
+				  info->tci & TCI_VID_MASK};
+}
+
+// Of a frame as parse() found it: the IP addresses, and the tag.
+void frame_ips(const uint8_t *frame, const struct pkt_info *info, struct frame_addr *a);
 
 enum frame_read {
 	FRAME_OK,
@@ -96,7 +113,7 @@ struct roce_pkt {
 	uint32_t payload_sum; // where the payload is not kept; 0: not known
 };
 
-// Length of the frame that roce_build would write.
+// Length of the frame that roce_build would write, untagged and over IPv4.
 static inline uint32_t roce_frame_len(const struct roce_pkt *p)
 {
 	return ROCE_MIN_LEN + roce_ext_len(roce_op_of(p->opcode)) + p->payload_len +
@@ -108,11 +125,14 @@ static inline uint32_t roce_frame_len(const struct roce_pkt *p)
 void roce_build(uint8_t *out, uint32_t stored, const struct frame_addr *addr,
 		const struct roce_pkt *p);
 
-// Ethernet, IPv4, UDP and BTH of a connection's frames, with zeros where frames differ: length,
+// Ethernet, IP, UDP and BTH of a connection's frames, with zeros where frames differ: length,
 // identification, checksum, opcode, PSN and the bits of the BTH. Made once for many frames.
 struct roce_template {
 	bool ready; // for the owner: false until it is made, and when an address has changed
-	uint8_t bytes[ROCE_L2L3L4_LEN + 12];
+	bool v6;
+	uint8_t l3_off, len;
+	uint8_t extra; // of frame_extra
+	uint8_t bytes[ROCE_L2L3L4_LEN + FRAME_MAX_EXTRA + 12];
 	uint32_t ip_sum; // of the words of the IPv4 header
 };
 
@@ -124,7 +144,7 @@ void roce_template_init(struct roce_template *t, const struct frame_addr *a, uin
 void roce_fill(uint8_t *out, uint32_t stored, const struct roce_template *t, uint16_t ip_id,
 	       const struct roce_pkt *p);
 
-// frame: untagged IPv4 RoCEv2 of len bytes as parse() found it, of which `stored` bytes are there.
+// frame: RoCEv2 of len bytes as parse() found it, of which `stored` bytes are there.
 // p->payload points into the frame. A frame that is not stored whole has no iCRC to check, and its
 // p->payload is NULL.
 enum frame_read roce_read(const uint8_t *frame, uint32_t len, uint32_t stored,
@@ -136,17 +156,17 @@ uint16_t roce_udp_sport(uint32_t qpn_a, uint32_t qpn_b);
 
 // ---- TCP
 
-// Length of the frame that tcp_build would write.
-uint32_t tcp_frame_len(const struct tcp_seg *s);
+// Length of the frame that tcp_build would write. extra: of frame_extra.
+uint32_t tcp_frame_len(const struct tcp_seg *s, uint32_t extra);
 
 // Writes the first `stored` bytes of the frame, at least all headers. payload: NULL where the
 // payload is zeros.
 void tcp_build(uint8_t *out, uint32_t stored, const struct frame_addr *a, const struct tcp_seg *s,
 	       const uint8_t *payload);
 
-// frame: untagged IPv4 as parse() found it, of which `stored` bytes are there. The checksum is
-// verified where the frame is stored whole; else *payload is NULL. Of a only the ports and the IP
-// addresses are set.
+// frame: TCP as parse() found it, of which `stored` bytes are there. The checksum is
+// verified where the frame is stored whole; else *payload is NULL. Of a only the ports, the IP
+// addresses and the tag are set.
 enum frame_read tcp_read(const uint8_t *frame, uint32_t len, uint32_t stored,
 			 const struct pkt_info *info, struct frame_addr *a, struct tcp_seg *s,
 			 const uint8_t **payload);

@@ -23,6 +23,8 @@ void nic_config_default(struct nic_config *c)
 	};
 	for (unsigned d = 0; d < NIC_DSCPS; d++)
 		c->class_of_dscp[d] = (uint8_t)(d / (NIC_DSCPS / NIC_CLASSES));
+	for (uint8_t pcp = 0; pcp < NIC_CLASSES; pcp++)
+		c->class_of_pcp[pcp] = pcp;
 }
 
 static bool config_ok(const struct nic_config *c)
@@ -30,7 +32,8 @@ static bool config_ok(const struct nic_config *c)
 	return c->ops != NULL && c->pool != NULL && c->speed_bps != 0 && c->max_qps != 0 &&
 	       c->max_qps <= NIC_MAX_QPS && c->max_peers != 0 && c->window != 0 &&
 	       c->window <= NIC_MAX_WINDOW && c->rto_ns != 0 && c->retry_ns != 0 &&
-	       (c->snap == 0 || c->snap >= ROCE_MAX_HEADERS) &&
+	       (c->snap == 0 || c->snap >= ROCE_MAX_HEADERS + FRAME_MAX_EXTRA) &&
+	       frame_tag_ok(&c->tag) &&
 	       cc_config_wrong(&c->cc, c->speed_bps) == NULL;
 }
 
@@ -124,10 +127,10 @@ void nic_destroy(struct nic *nic)
 
 // ---- peers
 
-int peer_find(struct nic *nic, uint32_t ip, bool make)
+int peer_find(struct nic *nic, struct ip_key ip, bool make)
 {
 	for (uint32_t i = 0; i < nic->n_peers; i++)
-		if (nic->peers[i].pub.ip == ip)
+		if (ip_key_same(nic->peers[i].pub.ip, ip))
 			return (int)i;
 	if (!make || nic->n_peers == nic->cfg.max_peers)
 		return -1;
@@ -157,11 +160,22 @@ void peer_resolved(struct nic *nic, struct peer *peer, const uint8_t mac[6])
 	}
 }
 
+static void ask_for(struct nic *nic, const struct peer *p)
+{
+	struct neighbour_msg m = {.request = true};
+	bool v4 = ip_key_is_v4(p->pub.ip);
+
+	m.family = v4 ? 4 : 6;
+	if (v4)
+		be32_put(m.target, (uint32_t)p->pub.ip.lo);
+	else
+		ip_key_put(m.target, p->pub.ip);
+	nic_send_neighbour(nic, &m, &nic->cfg.tag);
+}
+
 // Asks for the addresses that are still missing.
 static void arp_poll(struct nic *nic)
 {
-	static const uint8_t unknown[6];
-
 	if (nic->now_ns < nic->arp_next_ns)
 		return;
 	nic->arp_next_ns = UINT64_MAX;
@@ -169,7 +183,7 @@ static void arp_poll(struct nic *nic)
 		struct peer *p = &nic->peers[i];
 
 		if (nic->now_ns >= p->request_ns) {
-			nic_send_arp(nic, ARP_REQUEST, p->pub.ip, unknown);
+			ask_for(nic, p);
 			p->request_ns = nic->now_ns + nic->cfg.retry_ns;
 		}
 		if (p->request_ns < nic->arp_next_ns)

@@ -5,13 +5,15 @@
 //
 // One owner calls everything here: time is an argument that never decreases, luck comes from
 // the seed, nothing is logged. Memory is taken by nic_create, by new flows, and where a flow has
-// more messages outstanding than ever before. It knows IPv4 and untagged frames.
+// more messages outstanding than ever before. It knows IPv4 and IPv6, untagged and with one 802.1Q
+// tag. IPv6 has neither routers nor extension headers to send.
 // See requester.h, responder.h, conn.h, dcqcn.h, tcp.h and pausing.h for the state machines.
 //
 //   flow        what a queue pair of the initiator does: messages of one size to one peer
 //   class       traffic class and PFC priority 0..7; frames carry the flow's ECN codepoint and its
 //               DSCP, 8 * class unless it names another; class_of_dscp is the class of
-//               arriving frames
+//               arriving frames, of those with a tag class_of_pcp. CNPs of a connection with a tag
+//               have the PCP of their class; ACKs and all else have that of the data.
 //   stop/close  a stopped flow posts nothing more; a closed one has taken its connection down
 #pragma once
 
@@ -20,6 +22,7 @@
 
 #include "dataplane/port_ops.h"
 #include "dataplane/qos/pfc.h"
+#include "drivers/nic/addr.h"
 #include "drivers/nic/dcqcn.h"
 #include "drivers/nic/hist.h"
 #include "drivers/nic/pausing.h"
@@ -76,7 +79,7 @@ struct nic_done {
 };
 
 struct nic_served {
-	uint32_t src_ip; // host order
+	struct ip_key src_ip;
 	uint32_t qpn; // of the responder
 	uint64_t tag; // the initiator's, where nic_connect made the connection; else the number
 	uint32_t n_bytes;
@@ -92,7 +95,9 @@ struct nic_config {
 	void *drv;
 	struct rte_mempool *pool; // frames to send come from here
 	struct port_facts facts; // mac, max_frame, shaper_burst_ns, tx_burst and wakes are used
-	uint32_t ip; // host order
+	struct ip_key ip, ip6; // own addresses; zero: none of the family
+	struct frame_tag tag; // of requests for addresses
+	bool any_vlan; // connections of every VLAN are accepted; else only of the tag's
 	uint64_t speed_bps; // line rate, link overhead of 24 B a frame included
 	uint16_t max_qps; // 1..NIC_MAX_QPS
 	uint16_t max_peers;
@@ -102,20 +107,24 @@ struct nic_config {
 	uint64_t seed;
 	bool listen; // accept connections
 	bool ignore_pause; // PFC is counted and not obeyed
+	bool whole_link; // the NIC obeys and sends 802.3x PAUSE, for all classes, and not PFC
 	bool verify; // compare received payload with what it must be
 	// Of SENDs and WRITEs only missing packets are sent again, where both ends have it
 	// (reorder.h).
 	bool selective;
 	uint8_t udp_sport; // enum nic_sport
 	uint8_t class_of_dscp[NIC_DSCPS]; // of received frames and of CNPs
+	uint8_t class_of_pcp[NIC_CLASSES]; // of received frames with a tag
 	uint64_t trimmed_dscps; // bitmap: a cut frame with one of them was trimmed by a switch
-	uint16_t snap; // bytes stored of a data frame, at least ROCE_MAX_HEADERS; 0: all of it
+	// Bytes stored of a data frame, at least ROCE_MAX_HEADERS + FRAME_MAX_EXTRA; 0: all of it.
+	uint16_t snap;
 	struct cc_config cc; // dcqcn.h
 	struct nic_faults faults;
 	struct nic_hooks hooks;
 };
 
-// window 8192, rto 1 ms, retry 1 ms, 64 queue pairs and peers; DSCP 8 * c to 8 * c + 7 are class c.
+// window 8192, rto 1 ms, retry 1 ms, 64 queue pairs and peers; DSCP 8 * c to 8 * c + 7 and PCP c
+// are class c.
 void nic_config_default(struct nic_config *c);
 
 __attribute__((warn_unused_result)) int nic_create(const struct nic_config *c, struct nic **out);
@@ -133,7 +142,9 @@ enum nic_ecn { NIC_ECT0, NIC_ECT1, NIC_NOT_ECT, N_NIC_ECNS };
 extern const char *const nic_ecn_words[N_NIC_ECNS + 1]; // "ect0", ...; the last is NULL
 
 struct nic_flow {
-	uint32_t dst_ip; // host order
+	struct ip_key dst_ip;
+	struct frame_tag tag;
+	struct frame_tag far_tag; // nic_connect: of the responder's frames
 	uint8_t op; // enum req_op
 	uint8_t cls;
 	bool has_dscp; // else 8 * cls
@@ -177,12 +188,12 @@ __attribute__((warn_unused_result)) int nic_connect(struct nic *nic, const struc
 bool nic_is_full(const struct nic *nic); // it has no queue pair left
 
 // An address that needs no ARP. 0, or -ENOSPC.
-__attribute__((warn_unused_result)) int nic_peer_set(struct nic *nic, uint32_t ip,
+__attribute__((warn_unused_result)) int nic_peer_set(struct nic *nic, struct ip_key ip,
 						     const uint8_t mac[6]);
 
 // The next nic_flow_add() to this address asks ARP again, because the station may have moved, or
 // switches may have forgotten it. Flows that exist keep its MAC address.
-void nic_peer_ask_again(struct nic *nic, uint32_t ip);
+void nic_peer_ask_again(struct nic *nic, struct ip_key ip);
 
 // Posts a message of n_bytes on a manual flow. 0, -EAGAIN (`depth` are outstanding, or the
 // connection is not up), -EINVAL (not a manual flow, or too long). The owner of the NIC must step
@@ -233,7 +244,7 @@ struct nic_flow_status nic_flow_status(const struct nic *nic, uint32_t id);
 // Whether queue pair qpn of this NIC is, now, the one joined with queue pair peer_qpn of the other
 // address. LATE: it was, and the number is not in use since.
 enum nic_pair { NIC_PAIR_WRONG, NIC_PAIR_LATE, NIC_PAIR_RIGHT };
-enum nic_pair nic_pair_now(const struct nic *nic, uint32_t qpn, uint32_t peer_ip,
+enum nic_pair nic_pair_now(const struct nic *nic, uint32_t qpn, struct ip_key peer_ip,
 			   uint32_t peer_qpn);
 
 // The memory that nearly each step of a NIC needs. For a caller whose NICs are more than the caches
@@ -309,7 +320,7 @@ const struct pfc_tx_state *nic_pfc_tx(const struct nic *nic);
 
 // What was exchanged with one other address.
 struct nic_peer {
-	uint32_t ip;
+	struct ip_key ip;
 	struct nic_class_stats cls[NIC_CLASSES];
 };
 uint32_t nic_n_peers(const struct nic *nic);

@@ -9,6 +9,7 @@
 #include "dataplane/qos/shaper.h"
 #include "dataplane/rng.h"
 #include "dataplane/packet/cm.h"
+#include "dataplane/packet/neighbour.h"
 #include "drivers/nic/conn.h"
 #include "drivers/nic/nic.h"
 #include "drivers/nic/frames.h"
@@ -57,6 +58,7 @@ struct qp {
 	uint8_t cls;
 	uint8_t tos;
 	uint16_t mtu;
+	struct frame_tag tag;
 	bool queued; // in the ready ring of its class
 	bool stopped;
 	uint16_t udp_sport;
@@ -226,12 +228,24 @@ static inline enum qp_send qp_next_send(const struct nic *nic, const struct qp *
 	return QP_NOTHING;
 }
 
+static inline bool nic_is_mine(const struct nic *nic, struct ip_key ip)
+{
+	return !ip_key_is_zero(ip) &&
+	       (ip_key_same(ip, nic->cfg.ip) || ip_key_same(ip, nic->cfg.ip6));
+}
+
+// The class of a frame that arrives.
+static inline uint8_t nic_class_of(const struct nic *nic, const struct frame_tag *tag, uint8_t dscp)
+{
+	return tag->on ? nic->cfg.class_of_pcp[tag->pcp] : nic->cfg.class_of_dscp[dscp];
+}
+
 // ---- nic.c
 // To be called after anything happened to a queue pair: posts, queues it for sending, sets its
 // timer.
 void qp_update(struct nic *nic, struct qp *qp);
 // Index of the peer, made if need be; -1 when the table is full.
-int peer_find(struct nic *nic, uint32_t ip, bool make);
+int peer_find(struct nic *nic, struct ip_key ip, bool make);
 void peer_resolved(struct nic *nic, struct peer *peer, const uint8_t mac[6]);
 
 // ---- nic_qp.c
@@ -259,8 +273,9 @@ static inline bool nic_send_idle(const struct nic *nic)
 }
 // Sends the request of a queue pair that has the only turn: as nic_send, where it was idle.
 uint64_t nic_send_request(struct nic *nic, struct qp *qp);
-// Queue an answer for which no queue pair is kept. mac: zero in a request.
-void nic_send_arp(struct nic *nic, uint16_t op, uint32_t ip, const uint8_t mac[6]);
+// Queue a message of ARP or neighbour discovery, or an answer for which no queue pair is kept. Of
+// the message family, request, target and to_mac are set.
+void nic_send_neighbour(struct nic *nic, struct neighbour_msg *msg, const struct frame_tag *tag);
 void nic_send_cm(struct nic *nic, const struct frame_addr *to, const struct cm_msg *m);
 void qp_repace(struct nic *nic, struct qp *qp); // the flow's rate has changed
 void qp_cc_on_timer(struct nic *nic, struct qp *qp);

@@ -154,9 +154,10 @@ static void init_req(struct nic *nic, struct qp *qp, const struct req_params *p,
 	req_init(&qp->req, p, &m);
 }
 
-static bool mtu_fits(const struct nic *nic, uint16_t mtu)
+// extra: of frame_extra.
+static bool mtu_fits(const struct nic *nic, uint16_t mtu, uint32_t extra)
 {
-	return mtu != 0 && ROCE_MIN_LEN + 16u + mtu <= nic->cfg.facts.max_frame;
+	return mtu != 0 && ROCE_MIN_LEN + 16u + extra + mtu <= nic->cfg.facts.max_frame;
 }
 
 // ---- connection management
@@ -196,7 +197,7 @@ void cm_fill(const struct nic *nic, const struct qp *qp, struct cm_msg *m)
 		.psn_wish = qp->flow.first_psn != NIC_RANDOM_PSN ? qp->flow.first_psn : CM_ANY_PSN,
 		.mtu = qp->mtu,
 		.tos = qp->tos,
-		.src_ip = nic->cfg.ip,
+		.src_ip = ip_key_is_v4(nic->peers[qp->peer].pub.ip) ? nic->cfg.ip : nic->cfg.ip6,
 		.dst_ip = nic->peers[qp->peer].pub.ip,
 		.rkey = region_rkey(qp),
 		.va = region_va(qp),
@@ -244,7 +245,7 @@ static void free_stalest(struct nic *nic)
 		qp_free(nic, stalest);
 }
 
-// Makes the responder of a new queue pair from a REQ.
+// Makes the responder of a new queue pair, which has its tag, from a REQ.
 static void accept_req(struct nic *nic, struct qp *qp, const struct cm_msg *m,
 		       uint16_t peer, bool reads)
 {
@@ -260,7 +261,7 @@ static void accept_req(struct nic *nic, struct qp *qp, const struct cm_msg *m,
 	qp->tx_psn = m->psn;
 	qp->mtu = m->mtu;
 	qp->tos = m->tos;
-	qp->cls = nic->cfg.class_of_dscp[m->tos >> 2];
+	qp->cls = nic_class_of(nic, &qp->tag, m->tos >> 2);
 	qp->udp_sport = udp_sport_of(nic, qp);
 	qp->last_rx_ns = nic->now_ns;
 	conn_init(&qp->conn, false, qp->conn.local_id, m->tid, nic->cfg.retry_ns);
@@ -283,7 +284,7 @@ static void on_req(struct nic *nic, const struct cm_msg *m, const struct frame_a
 	int peer = nic->cfg.listen ? peer_find(nic, from->src_ip, true) : -1;
 	struct qp *qp;
 
-	if (peer < 0 || !mtu_fits(nic, m->mtu)) {
+	if (peer < 0 || !mtu_fits(nic, m->mtu, frame_addr_extra(from))) {
 		answer(nic, from, m, CM_REJ,
 		       !nic->cfg.listen ? REJ_SERVICE : (peer < 0 ? CM_REJ_NO_QP : CM_REJ_MTU));
 		return;
@@ -309,6 +310,7 @@ static void on_req(struct nic *nic, const struct cm_msg *m, const struct frame_a
 		answer(nic, from, m, CM_REJ, CM_REJ_NO_QP);
 		return;
 	}
+	qp->tag = from->tag;
 	accept_req(nic, qp, m, (uint16_t)peer, true);
 	qp_update(nic, qp);
 }
@@ -346,7 +348,8 @@ static void on_known(struct nic *nic, const struct cm_msg *m, const struct frame
 	struct qp *qp = qp_at(nic, m->remote_id);
 
 	if (qp == NULL || qp->conn.local_id != m->remote_id ||
-	    nic->peers[qp->peer].pub.ip != from->src_ip ||
+	    !ip_key_same(nic->peers[qp->peer].pub.ip, from->src_ip) ||
+	    frame_tag_vid(&qp->tag) != frame_tag_vid(&from->tag) ||
 	    (m->attr == CM_DREQ && qp->conn.remote_id != m->local_id)) {
 		if (m->attr == CM_DREQ)
 			answer(nic, from, m, CM_DREP, 0);
@@ -371,6 +374,10 @@ void nic_on_cm(struct nic *nic, const struct roce_pkt *pkt, const struct frame_a
 {
 	struct cm_msg m;
 
+	if (!nic->cfg.any_vlan && frame_tag_vid(&from->tag) != frame_tag_vid(&nic->cfg.tag)) {
+		nic->stats.ignored++;
+		return;
+	}
 	// A frame without payload has no message.
 	if (pkt->dest_qp != CM_QP || pkt->payload == NULL ||
 	    !cm_parse(pkt->payload, pkt->payload_len, &m))
@@ -389,14 +396,15 @@ static bool is_over(const struct qp *qp)
 	       qp->conn.state == CONN_FAILED;
 }
 
-static bool joins(const struct nic *nic, const struct qp_life *l, uint32_t qpn, uint32_t peer_ip,
-		  uint32_t peer_qpn)
+static bool joins(const struct nic *nic, const struct qp_life *l, uint32_t qpn,
+		  struct ip_key peer_ip, uint32_t peer_qpn)
 {
 	return qpn != 0 && l->qpn == qpn && l->peer_qpn == peer_qpn &&
-	       nic->peers[l->peer].pub.ip == peer_ip;
+	       ip_key_same(nic->peers[l->peer].pub.ip, peer_ip);
 }
 
-enum nic_pair nic_pair_now(const struct nic *nic, uint32_t qpn, uint32_t peer_ip, uint32_t peer_qpn)
+enum nic_pair nic_pair_now(const struct nic *nic, uint32_t qpn, struct ip_key peer_ip,
+			   uint32_t peer_qpn)
 {
 	uint32_t i = qpn & nic->qp_mask;
 	const struct qp *qp = &nic->qps[i];
@@ -417,7 +425,7 @@ static bool was(const struct nic *nic, const struct qp_life *l, uint32_t qpn,
 		const struct frame_addr *from)
 {
 	return qpn != 0 && l->qpn == qpn && l->udp_sport == from->sport &&
-	       nic->peers[l->peer].pub.ip == from->src_ip;
+	       ip_key_same(nic->peers[l->peer].pub.ip, from->src_ip);
 }
 
 bool nic_cnp_fits(struct nic *nic, const struct roce_pkt *pkt, const struct frame_addr *from)
@@ -447,18 +455,28 @@ enum { ALPHA_BITS = 40 }; // alpha in so many bits fits 64 as millionths
 const char *const nic_ecn_words[N_NIC_ECNS + 1] = {
 	[NIC_ECT0] = "ect0", [NIC_ECT1] = "ect1", [NIC_NOT_ECT] = "not-ect"};
 
+// The NIC's address of the family of its flow.
+static struct ip_key source_of(const struct nic *nic, const struct nic_flow *f)
+{
+	return ip_key_is_v4(f->dst_ip) ? nic->cfg.ip : nic->cfg.ip6;
+}
+
 static bool flow_ok(const struct nic *nic, const struct nic_flow *f)
 {
 	const struct tcp_params *p = &f->tcp;
+	uint32_t extra = frame_extra(&f->tag, !ip_key_is_v4(f->dst_ip));
 
+	if (!frame_tag_ok(&f->tag) || !frame_tag_ok(&f->far_tag) ||
+	    ip_key_is_zero(source_of(nic, f)))
+		return false;
 	if (f->cls >= NIC_CLASSES || f->dscp >= NIC_DSCPS || f->ecn >= N_NIC_ECNS ||
 	    f->msg_bytes > REQ_MAX_MSG_BYTES || f->depth > REQ_MAX_MSGS)
 		return false;
 	if (!f->is_tcp)
-		return f->op <= REQ_READ && mtu_fits(nic, f->mtu) &&
+		return f->op <= REQ_READ && mtu_fits(nic, f->mtu, extra) &&
 		       f->ack_every <= REQ_MAX_ACK_EVERY &&
 		       (f->first_psn == NIC_RANDOM_PSN || f->first_psn <= BTH_PSN_MASK);
-	return f->mtu != 0 && (uint32_t)TCP_HEADERS + f->mtu <= nic->cfg.facts.max_frame &&
+	return f->mtu != 0 && (uint32_t)TCP_HEADERS + extra + f->mtu <= nic->cfg.facts.max_frame &&
 	       p->cc < N_TCP_CCS && (p->ecn || p->cc != TCP_DCTCP) &&
 	       (!p->ecn || f->ecn != NIC_NOT_ECT) && p->window_bytes >= f->mtu &&
 	       p->window_bytes <= TCP_MAX_WINDOW && p->initial_segments != 0 &&
@@ -486,6 +504,7 @@ static struct qp *open_flow(struct nic *nic, const struct nic_flow *f, int peer)
 		qp->flow.depth = REQ_MAX_MSGS;
 	qp->cls = f->cls;
 	qp->tos = tos_of(f);
+	qp->tag = f->tag;
 	qp->mtu = f->mtu;
 	qp->next_post_ns = f->start_ns;
 	qp_repace(nic, qp);
@@ -522,7 +541,7 @@ int nic_flow_add(struct nic *nic, const struct nic_flow *f, uint32_t *id)
 	return 0;
 }
 
-void nic_peer_ask_again(struct nic *nic, uint32_t ip)
+void nic_peer_ask_again(struct nic *nic, struct ip_key ip)
 {
 	int peer = peer_find(nic, ip, false);
 
@@ -532,7 +551,7 @@ void nic_peer_ask_again(struct nic *nic, uint32_t ip)
 
 // ---- connections that no wire sees
 
-int nic_peer_set(struct nic *nic, uint32_t ip, const uint8_t mac[6])
+int nic_peer_set(struct nic *nic, struct ip_key ip, const uint8_t mac[6])
 {
 	int peer = peer_find(nic, ip, true);
 
@@ -542,7 +561,7 @@ int nic_peer_set(struct nic *nic, uint32_t ip, const uint8_t mac[6])
 	return 0;
 }
 
-static int known_peer(struct nic *nic, uint32_t ip)
+static int known_peer(struct nic *nic, struct ip_key ip)
 {
 	int peer = peer_find(nic, ip, false);
 
@@ -572,9 +591,9 @@ static bool open_end(struct nic *nic, struct qp *qp, bool active)
 
 static bool tcp_join(struct nic *nic, struct qp *qp, struct nic *far, struct qp *to)
 {
-	to->peer = (uint16_t)peer_find(far, nic->cfg.ip, false);
+	to->peer = (uint16_t)known_peer(far, source_of(nic, &qp->flow));
 	to->flow = qp->flow;
-	to->cls = far->cfg.class_of_dscp[qp->tos >> 2];
+	to->cls = nic_class_of(far, &to->tag, qp->tos >> 2);
 	to->tos = qp->tos;
 	to->mtu = qp->mtu;
 	to->flow.rate_bps = 0;
@@ -595,7 +614,7 @@ static void handshake(struct nic *nic, struct qp *qp, struct nic *far, struct qp
 
 	conn_start(&qp->conn);
 	cm_fill(nic, qp, &m);
-	accept_req(far, to, &m, (uint16_t)known_peer(far, nic->cfg.ip), qp->flow.op == REQ_READ);
+	accept_req(far, to, &m, (uint16_t)known_peer(far, m.src_ip), qp->flow.op == REQ_READ);
 	cm_fill(far, to, &m);
 	conn_on_message(&qp->conn, CM_REP);
 	take_rep(nic, qp, &m);
@@ -609,8 +628,8 @@ int nic_connect(struct nic *nic, const struct nic_flow *f, struct nic *responder
 	int peer = known_peer(nic, f->dst_ip);
 	struct qp *qp, *to;
 
-	if (!flow_ok(nic, f) || !flow_ok(responder, f) || f->dst_ip != responder->cfg.ip ||
-	    peer < 0 || known_peer(responder, nic->cfg.ip) < 0)
+	if (!flow_ok(nic, f) || !flow_ok(responder, f) || !nic_is_mine(responder, f->dst_ip) ||
+	    peer < 0 || known_peer(responder, source_of(nic, f)) < 0)
 		return -EINVAL;
 	qp = open_flow(nic, f, peer);
 	if (qp == NULL)
@@ -620,6 +639,7 @@ int nic_connect(struct nic *nic, const struct nic_flow *f, struct nic *responder
 		qp_free(nic, qp);
 		return -ENOSPC;
 	}
+	to->tag = f->far_tag;
 	if (f->is_tcp && !tcp_join(nic, qp, responder, to)) {
 		qp_free(nic, qp);
 		qp_free(responder, to);

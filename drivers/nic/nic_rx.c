@@ -2,6 +2,7 @@
 #include "drivers/nic/nic_int.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "dataplane/packet/neighbour.h"
 #include "dataplane/packet/parse_template.h"
 #include "dataplane/packet/wire.h"
+#include "dataplane/units.h"
 
 // ---- the slow receiver: frames wait in a buffer until the host has taken them, and the NIC pauses
 // its peer meanwhile (nic_tx.c).
@@ -63,19 +65,61 @@ int nic_set_faults(struct nic *nic, const struct nic_faults *f)
 	return 0;
 }
 
+// What lies behind the addresses of a frame and behind its tag, without a look at the whole.
+struct outer {
+	struct frame_tag tag;
+	uint16_t type; // 0: the frame ends before
+	uint16_t l3_off;
+	uint8_t tos; // of IP
+	uint32_t l3_len; // of IP, as its header counts; 0: it is not IP
+};
+
+static struct outer outer_of(const struct rte_mbuf *m)
+{
+	const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
+	const struct vlan_hdr *tag = (const struct vlan_hdr *)(frame + sizeof(struct eth_hdr));
+	struct outer o = {.l3_off = sizeof(struct eth_hdr)};
+	const uint8_t *l3 = frame + sizeof(struct eth_hdr);
+	uint32_t room;
+
+	if (m->data_len < sizeof(struct eth_hdr) + sizeof(*tag))
+		return o;
+	o.type = be16_get(frame + 2 * ETH_ALEN_);
+	if (o.type == ETYPE_VLAN) {
+		uint16_t tci = be16_get(&tag->tci);
+
+		o.tag = (struct frame_tag){true, (uint8_t)(tci >> TCI_PCP_SHIFT),
+					   tci & TCI_VID_MASK};
+		o.type = be16_get(&tag->type);
+		o.l3_off += (uint16_t)sizeof(*tag);
+		l3 = (const uint8_t *)(tag + 1);
+	}
+	room = m->data_len - (uint32_t)o.l3_off;
+	if (o.type == ETYPE_IPV4 && room >= sizeof(struct ipv4_hdr)) {
+		o.tos = l3[1];
+		o.l3_len = be16_get(&((const struct ipv4_hdr *)l3)->total_len);
+	} else if (o.type == ETYPE_IPV6 && room >= sizeof(struct ipv6_hdr)) {
+		o.tos = (uint8_t)(be16_get(l3) >> 4);
+		o.l3_len = (uint32_t)sizeof(struct ipv6_hdr) +
+			   be16_get(&((const struct ipv6_hdr *)l3)->payload_len);
+	}
+	return o;
+}
+
 // True: the frame was taken in, to wait or to be dropped. MAC control never waits.
 static bool slow_take(struct nic *nic, struct rte_mbuf *m)
 {
-	const struct eth_hdr *eth = rte_pktmbuf_mtod(m, const struct eth_hdr *);
-	const struct ipv4_hdr *ip = (const struct ipv4_hdr *)(eth + 1);
-	uint16_t type = m->data_len >= sizeof(*eth) ? be16_get(&eth->type) : 0;
 	struct slow *s = &nic->slow;
+	struct outer o;
 	unsigned cls = 0; // that PFC would pause for it
 
-	if (!s->on || type == ETYPE_MAC_CONTROL)
+	if (!s->on)
 		return false;
-	if (type == ETYPE_IPV4 && m->data_len >= sizeof(*eth) + sizeof(*ip))
-		cls = nic->cfg.class_of_dscp[ip->tos >> 2];
+	o = outer_of(m);
+	if (o.type == ETYPE_MAC_CONTROL && !o.tag.on)
+		return false;
+	if (o.tag.on || o.l3_len != 0)
+		cls = nic_class_of(nic, &o.tag, o.tos >> 2);
 	if (s->n == s->size || !rxbuf_add(&s->p, &s->b, m->pkt_len, cls, nic->now_ns)) {
 		nic->stats.rx_dropped++;
 		rte_pktmbuf_free(m);
@@ -94,7 +138,17 @@ static void on_mac_control(struct nic *nic, const uint8_t *frame, uint32_t len)
 	struct pfc_times f;
 
 	switch (mac_ctrl_parse(frame, len, &f)) {
+	case MAC_CTRL_PAUSE_8023X:
+		if (nic->cfg.whole_link)
+			pfc_rx_frame(&nic->pfc, &nic->pfc_rx, &f, nic->now_ns);
+		else
+			nic->stats.ignored++;
+		break;
 	case MAC_CTRL_PFC:
+		if (nic->cfg.whole_link) {
+			nic->stats.ignored++;
+			break;
+		}
 		// Where the driver sees PFC ahead of the ring, the frame has acted (nic_tx.c).
 		if (nic->cfg.ops->pause == NULL)
 			pfc_rx_frame(&nic->pfc, &nic->pfc_rx, &f, nic->now_ns);
@@ -107,28 +161,51 @@ static void on_mac_control(struct nic *nic, const uint8_t *frame, uint32_t len)
 	}
 }
 
-static void on_arp(struct nic *nic, const uint8_t *frame, uint32_t len)
+static struct ip_key address_of(const struct neighbour_msg *m, const uint8_t *at)
 {
-	struct neighbour_msg m;
-	uint32_t sender, target;
+	return m->family == 4 ? ip_key_v4(be32_get(at)) : ip_key_v6(at);
+}
+
+// ARP, or a solicitation or advertisement of neighbour discovery, in the NIC's VLAN.
+static void on_neighbour(struct nic *nic, const uint8_t *frame, uint32_t len,
+			 const struct frame_tag *tag)
+{
+	uint8_t untagged[NEIGHBOUR_MSG_MAX];
+	struct neighbour_msg m, answer;
+	const uint8_t *mac;
+	struct ip_key sender;
 	int i;
 
-	if (!neighbour_parse(frame, len, &m)) {
+	if (tag->on) {
+		const uint32_t macs = offsetof(struct eth_hdr, type);
+
+		len = (uint32_t)min_u64(len - FRAME_TAG_LEN, sizeof(untagged));
+		memcpy(untagged, frame, macs);
+		memcpy(untagged + macs, frame + macs + FRAME_TAG_LEN, len - macs);
+		frame = untagged;
+	}
+	if (frame_tag_vid(tag) != frame_tag_vid(&nic->cfg.tag) ||
+	    !neighbour_parse(frame, len, &m)) {
 		nic->stats.ignored++;
 		return;
 	}
-	sender = be32_get((const struct be32 *)m.sender);
-	target = be32_get((const struct be32 *)m.target);
-	if (target != nic->cfg.ip || sender == 0) {
+	sender = address_of(&m, m.sender);
+	if (!nic_is_mine(nic, address_of(&m, m.target)) || ip_key_is_zero(sender) ||
+	    ip_key_same(sender, ip_key_v4(0))) {
 		nic->stats.ignored++;
 		return;
 	}
+	mac = m.has_mac ? m.sender_mac : m.from_mac;
 	// Only peers of flows are kept; every station gets a reply.
 	i = peer_find(nic, sender, false);
 	if (i >= 0)
-		peer_resolved(nic, &nic->peers[i], m.sender_mac);
-	if (m.request)
-		nic_send_arp(nic, ARP_REPLY, sender, m.sender_mac);
+		peer_resolved(nic, &nic->peers[i], mac);
+	if (!m.request)
+		return;
+	answer = (struct neighbour_msg){.family = m.family};
+	memcpy(answer.target, m.sender, sizeof(answer.target));
+	memcpy(answer.to_mac, mac, sizeof(answer.to_mac));
+	nic_send_neighbour(nic, &answer, tag);
 }
 
 // A data frame of len bytes arrived.
@@ -239,6 +316,13 @@ static void on_response(struct nic *nic, struct qp *qp, const struct roce_pkt *p
 		      !qp->req.p.go_back_0 ? pkt->payload_len : req_head_complete_bytes(&qp->req));
 }
 
+// Whether a frame has the address of the queue pair's peer, and is in its VLAN.
+static bool is_from_peer(const struct nic *nic, const struct qp *qp, const struct frame_addr *from)
+{
+	return ip_key_same(nic->peers[qp->peer].pub.ip, from->src_ip) &&
+	       frame_tag_vid(&qp->tag) == frame_tag_vid(&from->tag);
+}
+
 static void on_qp(struct nic *nic, const struct roce_pkt *pkt, const struct frame_addr *from,
 		  const struct pkt_info *info, uint32_t len)
 {
@@ -247,7 +331,7 @@ static void on_qp(struct nic *nic, const struct roce_pkt *pkt, const struct fram
 
 	if (kind == ROCE_NOTIFY && !nic_cnp_fits(nic, pkt, from))
 		qp = NULL;
-	if (qp == NULL || qp->qpn != pkt->dest_qp || nic->peers[qp->peer].pub.ip != from->src_ip) {
+	if (qp == NULL || qp->qpn != pkt->dest_qp || !is_from_peer(nic, qp, from)) {
 		nic->stats.unknown_qp++;
 		return;
 	}
@@ -278,25 +362,26 @@ static bool says_trimmed(const struct nic *nic, unsigned dscp)
 // Length of the frame before a switch cut it and left the length of IP as it was; else its length.
 static uint32_t whole_len(const struct nic *nic, const struct rte_mbuf *m)
 {
-	const struct eth_hdr *eth = rte_pktmbuf_mtod(m, const struct eth_hdr *);
-	const struct ipv4_hdr *ip = (const struct ipv4_hdr *)(eth + 1);
-	uint32_t len;
+	struct outer o;
 
-	if (nic->cfg.trimmed_dscps == 0 || m->data_len < ROCE_MAX_HEADERS ||
-	    be16_get(&eth->type) != ETYPE_IPV4 || !says_trimmed(nic, ip->tos >> 2))
+	if (nic->cfg.trimmed_dscps == 0)
 		return m->pkt_len;
-	len = (uint32_t)sizeof(*eth) + be16_get(&ip->total_len);
-	return len > m->pkt_len ? len : m->pkt_len;
+	o = outer_of(m);
+	if (o.l3_len == 0 || !says_trimmed(nic, o.tos >> 2) ||
+	    m->data_len < ROCE_MAX_HEADERS + frame_extra(&o.tag, o.type == ETYPE_IPV6))
+		return m->pkt_len;
+	return (uint32_t)max_u64((uint64_t)o.l3_off + o.l3_len, m->pkt_len);
 }
 
 // The payload is lost, the headers are not: a responder asks for the packet again.
-static void on_trimmed(struct nic *nic, const struct pkt_info *info, uint32_t src_ip)
+static void on_trimmed(struct nic *nic, const struct pkt_info *info,
+		       const struct frame_addr *from)
 {
 	struct qp *qp = qp_at(nic, info->bth_dest_qp);
 	uint8_t kind = roce_op_of(info->bth_opcode)->kind;
 
 	nic->stats.rx_trimmed++;
-	if (qp == NULL || qp->qpn != info->bth_dest_qp || nic->peers[qp->peer].pub.ip != src_ip ||
+	if (qp == NULL || qp->qpn != info->bth_dest_qp || !is_from_peer(nic, qp, from) ||
 	    qp->conn.initiator || qp->conn.state == CONN_FREE ||
 	    (kind != ROCE_SEND && kind != ROCE_WRITE && kind != ROCE_READ_REQ))
 		return;
@@ -315,11 +400,11 @@ static void on_roce(struct nic *nic, const struct rte_mbuf *m, uint32_t len,
 {
 	const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
 	const struct eth_hdr *eth = (const struct eth_hdr *)frame;
-	const struct ipv4_hdr *ip = (const struct ipv4_hdr *)(frame + info->l3_off);
-	struct frame_addr from = {.src_ip = be32_get(&ip->src), .dst_ip = be32_get(&ip->dst)};
+	struct frame_addr from = {0};
 	struct roce_pkt pkt;
 
-	if (from.dst_ip != nic->cfg.ip ||
+	frame_ips(frame, info, &from);
+	if (!nic_is_mine(nic, from.dst_ip) ||
 	    memcmp(eth->dst, nic->cfg.facts.mac, sizeof(eth->dst)) != 0) {
 		nic->stats.ignored++;
 		return;
@@ -334,7 +419,7 @@ static void on_roce(struct nic *nic, const struct rte_mbuf *m, uint32_t len,
 		return;
 	case FRAME_CHECKSUM:
 		if (says_trimmed(nic, info->dscp))
-			on_trimmed(nic, info, from.src_ip);
+			on_trimmed(nic, info, &from);
 		else
 			nic->stats.icrc_errors++;
 		return;
@@ -343,7 +428,7 @@ static void on_roce(struct nic *nic, const struct rte_mbuf *m, uint32_t len,
 	}
 	// Without its end a frame has no iCRC to check: of those, the DSCP alone says it.
 	if (pkt.payload == NULL && says_trimmed(nic, info->dscp)) {
-		on_trimmed(nic, info, from.src_ip);
+		on_trimmed(nic, info, &from);
 		return;
 	}
 	memcpy(from.src_mac, eth->src, sizeof(from.src_mac));
@@ -363,7 +448,7 @@ static struct qp *find(struct nic *nic, const struct frame_addr *a)
 
 	if (i >= nic->n_used_qps || qp->conn.state != CONN_UP || !qp->is_tcp ||
 	    qp->port != a->dport || qp->peer_port != a->sport ||
-	    nic->peers[qp->peer].pub.ip != a->src_ip)
+	    !is_from_peer(nic, qp, a))
 		return NULL;
 	return qp;
 }
@@ -430,7 +515,7 @@ static void on_tcp(struct nic *nic, const struct rte_mbuf *m, uint32_t len,
 		nic->stats.malformed++;
 		return;
 	}
-	if (a.dst_ip != nic->cfg.ip ||
+	if (!nic_is_mine(nic, a.dst_ip) ||
 	    memcmp(((const struct eth_hdr *)frame)->dst, nic->cfg.facts.mac, 6) != 0) {
 		nic->stats.ignored++;
 		return;
@@ -451,20 +536,37 @@ static void on_tcp(struct nic *nic, const struct rte_mbuf *m, uint32_t len,
 // against the length on the wire, and reads no byte that is not stored.
 static bool headers_stored(const struct rte_mbuf *m, uint32_t len)
 {
-	const struct eth_hdr *eth = rte_pktmbuf_mtod(m, const struct eth_hdr *);
-	const struct ipv4_hdr *ip = (const struct ipv4_hdr *)(eth + 1);
+	struct outer o;
+	const uint8_t *l3;
+	uint8_t proto;
 
-	return m->data_len == len ||
-	       (m->data_len >= ROCE_MAX_HEADERS && be16_get(&eth->type) == ETYPE_IPV4 &&
-		ip->ver_ihl == 0x45 &&
-		(ip->proto == IP_PROTO_UDP || ip->proto == IP_PROTO_TCP));
+	if (m->data_len == len)
+		return true;
+	o = outer_of(m);
+	l3 = rte_pktmbuf_mtod_offset(m, const uint8_t *, o.l3_off);
+	if (o.l3_len == 0 ||
+	    m->data_len < ROCE_MAX_HEADERS + frame_extra(&o.tag, o.type == ETYPE_IPV6) ||
+	    (o.type == ETYPE_IPV4 && ((const struct ipv4_hdr *)l3)->ver_ihl != 0x45))
+		return false;
+	proto = o.type == ETYPE_IPV4 ? ((const struct ipv4_hdr *)l3)->proto
+				     : ((const struct ipv6_hdr *)l3)->next;
+	return proto == IP_PROTO_UDP || proto == IP_PROTO_TCP;
+}
+
+// One tag of 802.1Q at most.
+static bool takes_tags(const uint8_t *frame, const struct pkt_info *info)
+{
+	return info->n_tags == 0 ||
+	       (info->n_tags == 1 && be16_get(frame + 2 * ETH_ALEN_) == ETYPE_VLAN);
 }
 
 static void on_frame(struct nic *nic, const struct rte_mbuf *m)
 {
 	const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
 	uint32_t len = whole_len(nic, m);
+	struct frame_tag tag;
 	struct pkt_info info;
+	bool ip;
 
 	nic->stats.rx_frames++;
 	if (m->nb_segs != 1 || !headers_stored(m, len) ||
@@ -472,16 +574,21 @@ static void on_frame(struct nic *nic, const struct rte_mbuf *m)
 		nic->stats.malformed++;
 		return;
 	}
+	ip = (info.kind == PKT_IPV4 || info.kind == PKT_IPV6) && !info.fragment;
+	tag = frame_tag_of(&info);
 	if (info.kind == PKT_MAC_CONTROL && info.n_tags == 0)
 		on_mac_control(nic, frame, len);
+	else if (!takes_tags(frame, &info))
+		nic->stats.ignored++;
+	else if (ip && info.roce)
+		on_roce(nic, m, len, &info);
+	else if (ip && info.ip_proto == IP_PROTO_TCP)
+		on_tcp(nic, m, len, &info);
+	else if (m->data_len == len && (info.ether_type == ETYPE_ARP ||
+					(ip && info.ip_proto == IP_PROTO_ICMPV6)))
+		on_neighbour(nic, frame, len, &tag);
 	else if (info.n_tags != 0)
 		nic->stats.ignored++;
-	else if (info.kind == PKT_IPV4 && info.roce && !info.fragment)
-		on_roce(nic, m, len, &info);
-	else if (info.kind == PKT_IPV4 && info.ip_proto == IP_PROTO_TCP && !info.fragment)
-		on_tcp(nic, m, len, &info);
-	else if (info.kind == PKT_OTHER && info.ether_type == ETYPE_ARP)
-		on_arp(nic, frame, len);
 	else if (info.kind == PKT_LLDP && nic->cfg.hooks.lldp != NULL && m->data_len == len)
 		nic->cfg.hooks.lldp(nic->cfg.hooks.arg, frame, len, nic->now_ns);
 	else if ((info.kind == PKT_OTHER || info.kind == PKT_INOF || info.kind == PKT_SLOW) &&
@@ -505,7 +612,8 @@ static bool is_snapped_roce(const struct nic *nic, const struct rte_mbuf *m)
 	       !is_damaged(m) && be16_get(&eth->type) == ETYPE_IPV4 && ip->ver_ihl == 0x45 &&
 	       ip->proto == IP_PROTO_UDP && !(be16_get(&ip->frag) & IPV4_FRAG_OFF_MASK) &&
 	       be16_get(&udp->dport) == ROCE_UDP_PORT && be16_get(&ip->total_len) == l3_len &&
-	       be16_get(&udp->len) == l3_len - sizeof(*ip) && be32_get(&ip->dst) == nic->cfg.ip &&
+	       be16_get(&udp->len) == l3_len - sizeof(*ip) &&
+	       ip_key_same(ip_key_v4(be32_get(&ip->dst)), nic->cfg.ip) &&
 	       memcmp(eth->dst, nic->cfg.facts.mac, sizeof(eth->dst)) == 0;
 }
 
@@ -527,7 +635,8 @@ static bool take_middle(struct nic *nic, const struct rte_mbuf *m)
 	dest_qp = be24_get(&bth->dest_qp);
 	qp = qp_at(nic, dest_qp);
 	if (qp == NULL || qp->qpn != dest_qp || qp->conn.initiator || qp->conn.state != CONN_UP ||
-	    qp->is_tcp || nic->peers[qp->peer].pub.ip != be32_get(&ip->src) ||
+	    qp->is_tcp || frame_tag_vid(&qp->tag) != 0 ||
+	    !ip_key_same(nic->peers[qp->peer].pub.ip, ip_key_v4(be32_get(&ip->src))) ||
 	    !resp_take_middle(&qp->resp, roce_op_of(bth->opcode)->kind, be24_get(&bth->psn),
 			      m->pkt_len - ROCE_MIN_LEN))
 		return false;

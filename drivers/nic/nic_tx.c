@@ -2,6 +2,7 @@
 #include "drivers/nic/nic_int.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 #include <rte_mbuf.h>
@@ -68,18 +69,38 @@ static void ctl_push(struct nic *nic, struct rte_mbuf *m)
 		nic->ctl[(nic->ctl_head + nic->n_ctl++) % NIC_CTL] = m;
 }
 
-void nic_send_arp(struct nic *nic, uint16_t op, uint32_t ip, const uint8_t mac[6])
+// Puts the tag between the addresses and the rest of an untagged frame.
+static uint32_t add_tag(uint8_t *out, const uint8_t *frame, uint32_t len,
+			const struct frame_tag *tag)
 {
-	struct neighbour_msg msg = {.family = 4, .request = op == ARP_REQUEST};
-	struct rte_mbuf *m = alloc(nic, NEIGHBOUR_MSG_MIN);
+	const uint32_t macs = offsetof(struct eth_hdr, type), extra = frame_extra(tag, false);
 
+	memcpy(out, frame, macs);
+	memcpy(out + macs + extra, frame + macs, len - macs);
+	if (tag->on) {
+		be16_put(out + macs, ETYPE_VLAN);
+		be16_put(out + macs + 2, tag->vid);
+	}
+	return len + extra;
+}
+
+void nic_send_neighbour(struct nic *nic, struct neighbour_msg *msg, const struct frame_tag *tag)
+{
+	uint8_t frame[NEIGHBOUR_MSG_MAX];
+	struct rte_mbuf *m;
+	uint32_t len;
+
+	msg->from_host = true;
+	if (msg->family == 4)
+		be32_put(msg->sender, (uint32_t)nic->cfg.ip.lo);
+	else
+		ip_key_put(msg->sender, nic->cfg.ip6);
+	memcpy(msg->sender_mac, nic->cfg.facts.mac, sizeof(msg->sender_mac));
+	len = neighbour_build(frame, msg);
+	m = alloc(nic, len + frame_extra(tag, false));
 	if (m == NULL)
 		return;
-	be32_put((struct be32 *)msg.sender, nic->cfg.ip);
-	be32_put((struct be32 *)msg.target, ip);
-	memcpy(msg.sender_mac, nic->cfg.facts.mac, sizeof(msg.sender_mac));
-	memcpy(msg.to_mac, mac, sizeof(msg.to_mac));
-	neighbour_build(rte_pktmbuf_mtod(m, uint8_t *), &msg);
+	add_tag(rte_pktmbuf_mtod(m, uint8_t *), frame, len, tag);
 	ctl_push(nic, m);
 }
 
@@ -95,11 +116,11 @@ bool nic_send_frame(struct nic *nic, const uint8_t *bytes, uint16_t len)
 }
 
 // From this NIC to a peer; without IP id.
-static struct frame_addr addr_to(const struct nic *nic, uint32_t dst_ip, const uint8_t dst_mac[6],
-				 uint16_t sport, uint8_t tos)
+static struct frame_addr addr_to(const struct nic *nic, struct ip_key dst_ip,
+				 const uint8_t dst_mac[6], uint16_t sport, uint8_t tos)
 {
-	struct frame_addr a = {.src_ip = nic->cfg.ip, .dst_ip = dst_ip, .sport = sport,
-			       .tos = tos};
+	struct frame_addr a = {.src_ip = ip_key_is_v4(dst_ip) ? nic->cfg.ip : nic->cfg.ip6,
+			       .dst_ip = dst_ip, .sport = sport, .tos = tos};
 
 	memcpy(a.src_mac, nic->cfg.facts.mac, sizeof(a.src_mac));
 	memcpy(a.dst_mac, dst_mac, sizeof(a.dst_mac));
@@ -118,10 +139,13 @@ void nic_send_cm(struct nic *nic, const struct frame_addr *to, const struct cm_m
 	struct roce_pkt pkt = cm_packet(nic);
 	struct frame_addr addr =
 		addr_to(nic, to->src_ip, to->src_mac, roce_udp_sport(CM_QP, CM_QP), 0);
-	uint32_t len = roce_frame_len(&pkt);
-	struct rte_mbuf *frame = alloc(nic, len);
 	uint8_t mad[CM_MAD_LEN];
+	struct rte_mbuf *frame;
+	uint32_t len;
 
+	addr.tag = (struct frame_tag){.on = to->tag.on, .vid = to->tag.vid};
+	len = roce_frame_len(&pkt) + frame_addr_extra(&addr);
+	frame = alloc(nic, len);
 	addr.ip_id = nic->ip_id++;
 	if (frame == NULL)
 		return;
@@ -170,7 +194,8 @@ static bool send_pfc(struct nic *nic, const struct pfc_times *f)
 	m = alloc(nic, PFC_FRAME_LEN);
 	if (m == NULL)
 		return false;
-	pfc_frame_build(rte_pktmbuf_mtod(m, uint8_t *), nic->cfg.facts.mac, f);
+	(nic->cfg.whole_link ? pause_frame_build : pfc_frame_build)(
+		rte_pktmbuf_mtod(m, uint8_t *), nic->cfg.facts.mac, f);
 	if (nic->cfg.ops->tx(nic->cfg.drv, &m, 1) == 0) {
 		rte_pktmbuf_free(m);
 		return false;
@@ -200,10 +225,13 @@ static uint64_t send_storm(struct nic *nic)
 static uint64_t slow_send(struct nic *nic)
 {
 	struct slow *s = &nic->slow;
-	uint8_t mine = s->b.want | s->paused;
 	uint64_t next = UINT64_MAX;
 	struct pfc_times f;
+	uint8_t mine;
 
+	if (nic->cfg.whole_link && s->b.want != 0)
+		s->b.want = UINT8_MAX;
+	mine = s->b.want | s->paused;
 	if (mine == 0 || s->guard.tripped)
 		return UINT64_MAX;
 	pfc_tx_due(&nic->pfc, &nic->pfc_tx, s->b.want, nic->now_ns, &f);
@@ -228,7 +256,9 @@ void qp_repace(struct nic *nic, struct qp *qp)
 {
 	uint64_t rc = qp->cc.rp.rc_bps, flow = qp->flow.rate_bps;
 	bool by_flow = rc == nic->cfg.speed_bps || (flow != 0 && flow < rc);
-	uint32_t frame = ROCE_MIN_LEN + ROCE_MAX_EXTRA + qp->mtu + (uint32_t)LINK_OVERHEAD_BYTES;
+	bool v6 = !ip_key_is_v4(nic->peers[qp->peer].pub.ip);
+	uint32_t frame = ROCE_MIN_LEN + ROCE_MAX_EXTRA + frame_extra(&qp->tag, v6) + qp->mtu +
+			 (uint32_t)LINK_OVERHEAD_BYTES;
 	uint64_t burst_ns = PACE_FRAMES * 8ull * frame * SECOND_NS / nic->cfg.speed_bps +
 			    nic->cfg.facts.shaper_burst_ns;
 	uint64_t was = qp->rate.q24_per_byte;
@@ -412,14 +442,15 @@ static enum stop add_tcp(struct nic *nic, struct qp *qp, struct batch *b)
 
 	if (!tcp_next(qp->tcp, &s))
 		return STOP_FULL; // nothing is left to be sent
-	len = tcp_frame_len(&s);
+	a = addr_to(nic, peer->pub.ip, peer->mac, qp->port,
+		    s.ect ? qp->tos : (uint8_t)(qp->tos & ~ECN_CE));
+	a.tag = qp->tag;
+	len = tcp_frame_len(&s, frame_addr_extra(&a));
 	if ((int64_t)len > b->room)
 		return STOP_ROOM;
 	m = s.len == 0 ? alloc(nic, len) : alloc_data(nic, len);
 	if (m == NULL)
 		return STOP_ROOM;
-	a = addr_to(nic, peer->pub.ip, peer->mac, qp->port,
-		    s.ect ? qp->tos : (uint8_t)(qp->tos & ~ECN_CE));
 	a.dport = qp->peer_port;
 	a.ip_id = nic->ip_id++;
 	tcp_build(rte_pktmbuf_mtod(m, uint8_t *), m->data_len, &a, &s,
@@ -438,6 +469,7 @@ static void make_headers(const struct nic *nic, struct qp *qp)
 	const struct peer *peer = &nic->peers[qp->peer];
 	struct frame_addr a = addr_to(nic, peer->pub.ip, peer->mac, qp->udp_sport, qp->tos);
 
+	a.tag = qp->tag;
 	roce_template_init(&qp->headers, &a, qp->peer_qpn);
 }
 
@@ -445,19 +477,22 @@ static void make_headers(const struct nic *nic, struct qp *qp)
 static enum stop add_cm(struct nic *nic, struct qp *qp, struct batch *b)
 {
 	const struct peer *peer = &nic->peers[qp->peer];
+	struct frame_addr addr =
+		addr_to(nic, peer->pub.ip, peer->mac, roce_udp_sport(CM_QP, CM_QP), qp->tos);
 	struct roce_pkt pkt = cm_packet(nic);
-	uint32_t len = roce_frame_len(&pkt);
-	struct rte_mbuf *m = (int64_t)len > b->room ? NULL : alloc(nic, len);
 	uint8_t mad[CM_MAD_LEN];
-	struct frame_addr addr;
 	struct cm_msg msg;
+	struct rte_mbuf *m;
+	uint32_t len;
 
+	addr.tag = qp->tag;
+	len = roce_frame_len(&pkt) + frame_addr_extra(&addr);
+	m = (int64_t)len > b->room ? NULL : alloc(nic, len);
 	if (m == NULL)
 		return STOP_ROOM;
 	cm_fill(nic, qp, &msg);
 	cm_build(mad, &msg);
 	pkt.payload = mad;
-	addr = addr_to(nic, peer->pub.ip, peer->mac, roce_udp_sport(CM_QP, CM_QP), qp->tos);
 	addr.ip_id = nic->ip_id++;
 	roce_build(rte_pktmbuf_mtod(m, uint8_t *), m->data_len, &addr, &pkt);
 	put(nic, qp->cls, m, b);
@@ -480,7 +515,9 @@ static enum stop add_qp(struct nic *nic, struct qp *qp, enum qp_send what, struc
 		resp_peek(&qp->resp, &pkt, &offset);
 	else
 		req_peek(&qp->req, &pkt, &offset);
-	len = roce_frame_len(&pkt);
+	if (!qp->headers.ready)
+		make_headers(nic, qp);
+	len = roce_frame_len(&pkt) + qp->headers.extra;
 	if ((int64_t)len > b->room)
 		return STOP_ROOM;
 	m = pkt.opcode == RC_ACK ? alloc(nic, len) : alloc_data(nic, len);
@@ -488,8 +525,6 @@ static enum stop add_qp(struct nic *nic, struct qp *qp, enum qp_send what, struc
 		return STOP_ROOM;
 	if (m->data_len == len)
 		pkt.payload = payload_at(&nic->payload, offset);
-	if (!qp->headers.ready)
-		make_headers(nic, qp);
 	roce_fill(rte_pktmbuf_mtod(m, uint8_t *), m->data_len, &qp->headers, nic->ip_id++, &pkt);
 	put(nic, qp->cls, m, b);
 	if (what == QP_ANSWER)
@@ -552,14 +587,18 @@ static enum stop add_cnp(struct nic *nic, struct batch *b)
 	const struct peer *peer = &nic->peers[qp->peer];
 	const struct roce_pkt pkt = {.opcode = ROCE_CNP, .dest_qp = qp->peer_qpn,
 				     .payload = zeros, .payload_len = sizeof(zeros)};
-	uint32_t len = roce_frame_len(&pkt);
-	struct frame_addr addr;
-	struct rte_mbuf *m = (int64_t)len > b->room ? NULL : alloc(nic, len);
+	struct frame_addr addr =
+		addr_to(nic, peer->pub.ip, peer->mac, qp->cc.cnp_sport,
+			(uint8_t)(nic->cfg.cc.cnp_dscp << DSCP_SHIFT | ECN_ECT0));
+	struct rte_mbuf *m;
+	uint32_t len;
 
+	addr.tag = qp->tag;
+	addr.tag.pcp = nic->cc.cnp_cls;
+	len = roce_frame_len(&pkt) + frame_addr_extra(&addr);
+	m = (int64_t)len > b->room ? NULL : alloc(nic, len);
 	if (m == NULL)
 		return STOP_ROOM;
-	addr = addr_to(nic, peer->pub.ip, peer->mac, qp->cc.cnp_sport,
-		       (uint8_t)(nic->cfg.cc.cnp_dscp << DSCP_SHIFT | ECN_ECT0));
 	addr.ip_id = nic->ip_id++;
 	roce_build(rte_pktmbuf_mtod(m, uint8_t *), len, &addr, &pkt);
 	put(nic, nic->cc.cnp_cls, m, b);

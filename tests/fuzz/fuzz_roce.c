@@ -28,6 +28,7 @@ enum {
 	LINE_NS = 100, // for a frame
 	OWN_IP = 0x0a000001,
 	PEER_IP = 0x0a000002,
+	VID = 7,
 };
 
 static const uint8_t own_mac[6] = {2, 0, 0, 0, 0, 1}, peer_mac[6] = {2, 0, 0, 0, 0, 2};
@@ -66,7 +67,8 @@ static void check_sent(const uint8_t *frame, uint32_t len)
 
 	FUZZ_CHECK(len <= LONGEST && parse(frame, len, &p) && !p.bad_l3);
 	FUZZ_CHECK(memcmp(frame + 6, own_mac, 6) == 0);
-	FUZZ_CHECK(p.roce || p.kind == PKT_MAC_CONTROL || p.ether_type == ETYPE_ARP);
+	FUZZ_CHECK(p.roce || p.kind == PKT_MAC_CONTROL || p.ether_type == ETYPE_ARP ||
+		   p.ip_proto == IP_PROTO_ICMPV6);
 	FUZZ_CHECK(!p.roce || icrc_check(frame, len, &p));
 }
 
@@ -139,27 +141,35 @@ static void damage(struct fuzz_in *in, uint8_t *frame, uint32_t len)
 {
 	unsigned how = fuzz_u8(in);
 	struct pkt_info p;
-	uint32_t total;
+	uint32_t total, hlen;
 
 	for (unsigned i = 0; i < (how & 3); i++) {
 		uint32_t at = fuzz_u16(in) % len;
 
 		frame[at] ^= fuzz_u8(in);
 	}
-	if (how & 4 || !parse(frame, len, &p) || !p.roce || p.kind != PKT_IPV4 ||
-	    p.l4_off != p.l3_off + (frame[p.l3_off] & 0xfu) * 4)
+	if (how & 4 || !parse(frame, len, &p) || !p.roce)
 		return;
-	total = be16_get(frame + p.l3_off + 2);
-	if (total >= (uint32_t)p.l4_off - p.l3_off + 8 + 12 + ROCE_ICRC_LEN)
+	hlen = p.kind == PKT_IPV6 ? 40 : (frame[p.l3_off] & 0xfu) * 4;
+	total = p.kind == PKT_IPV6 ? 40u + be16_get(frame + p.l3_off + 4)
+				   : be16_get(frame + p.l3_off + 2);
+	if (p.l4_off == p.l3_off + hlen && total >= hlen + 8 + 12 + ROCE_ICRC_LEN)
 		icrc_put(frame + p.l3_off + total - ROCE_ICRC_LEN,
-			 icrc(frame + p.l3_off, total - ROCE_ICRC_LEN, PKT_IPV4));
+			 icrc(frame + p.l3_off, total - ROCE_ICRC_LEN, (enum pkt_kind)p.kind));
+}
+
+static struct ip_key ip_of(bool v6, uint32_t ip)
+{
+	return v6 ? (struct ip_key){0xfdull << 56, ip} : ip_key_v4(ip);
 }
 
 static struct frame_addr address(struct fuzz_in *in)
 {
 	unsigned v = fuzz_u8(in);
-	struct frame_addr a = {.src_ip = PEER_IP + (v & 3), .dst_ip = OWN_IP, .sport = 0xc000,
-			      .tos = (uint8_t)(v & 0xe3)};
+	struct frame_addr a = {.src_ip = ip_of(v & 16, PEER_IP + (v & 3)),
+			       .dst_ip = ip_of(v & 16, OWN_IP), .sport = 0xc000,
+			       .tag = {v & 4, (uint8_t)(v >> 5), v & 8 ? VID : 0},
+			       .tos = (uint8_t)(v & 0xe3)};
 
 	memcpy(a.src_mac, peer_mac, 6);
 	memcpy(a.dst_mac, own_mac, 6);
@@ -169,11 +179,11 @@ static struct frame_addr address(struct fuzz_in *in)
 static void send_roce(struct world *w, struct fuzz_in *in, const struct roce_pkt *pkt)
 {
 	struct frame_addr a = address(in);
-	uint32_t len = roce_frame_len(pkt);
+	uint32_t len = roce_frame_len(pkt) + frame_addr_extra(&a);
 	uint8_t *frame = malloc(len);
 
 	FUZZ_CHECK(frame != NULL);
-	roce_build(frame, roce_frame_len(pkt), &a, pkt);
+	roce_build(frame, len, &a, pkt);
 	damage(in, frame, len);
 	arrive(w, frame, len);
 	free(frame);
@@ -316,20 +326,32 @@ static void op_cm(struct world *w, struct fuzz_in *in)
 	send_roce(w, in, &p);
 }
 
-static void op_arp(struct world *w, struct fuzz_in *in)
+// Of ARP or neighbour discovery.
+static void op_neighbour(struct world *w, struct fuzz_in *in)
 {
 	unsigned v = fuzz_u8(in);
-	struct neighbour_msg m = {.family = 4, .request = v & 4};
-	uint8_t frame[NEIGHBOUR_MSG_MIN];
+	struct neighbour_msg m = {.family = v & 32 ? 6 : 4, .request = v & 4};
+	uint8_t frame[NEIGHBOUR_MSG_MAX + 4];
+	uint32_t len;
 
-	be32_put((struct be32 *)m.sender, PEER_IP + (v & 3));
-	be32_put((struct be32 *)m.target, OWN_IP);
+	if (v & 32) {
+		ip_key_put(m.sender, ip_of(true, PEER_IP + (v & 3)));
+		ip_key_put(m.target, ip_of(true, OWN_IP));
+	} else {
+		be32_put(m.sender, PEER_IP + (v & 3));
+		be32_put(m.target, OWN_IP);
+	}
 	memcpy(m.sender_mac, peer_mac, 6);
 	memcpy(m.to_mac, own_mac, 6);
-	neighbour_build(frame, &m);
+	len = neighbour_build(frame, &m);
+	if (v & 64) {
+		memmove(frame + 16, frame + 12, len - 12);
+		be32_put(frame + 12, (uint32_t)ETYPE_VLAN << 16 | VID);
+		len += 4;
+	}
 	if (v & 8)
-		damage(in, frame, sizeof(frame));
-	arrive(w, frame, v & 16 ? fuzz_u8(in) % sizeof(frame) + 1u : sizeof(frame));
+		damage(in, frame, len);
+	arrive(w, frame, v & 16 ? fuzz_u8(in) % len + 1u : len);
 }
 
 static void op_pfc(struct world *w, struct fuzz_in *in)
@@ -349,9 +371,11 @@ static void op_pfc(struct world *w, struct fuzz_in *in)
 static void op_flow(struct world *w, struct fuzz_in *in)
 {
 	struct nic_flow f = {.first_psn = NIC_RANDOM_PSN};
+	unsigned v = fuzz_u8(in);
 	uint32_t id;
 
-	f.dst_ip = PEER_IP + (fuzz_u8(in) & 3);
+	f.dst_ip = ip_of(v & 16, PEER_IP + (v & 3));
+	f.tag = (struct frame_tag){v & 4, (uint8_t)(v >> 5), v & 8 ? VID : 0};
 	f.op = fuzz_u8(in) % 4; // one too many
 	f.cls = fuzz_u8(in) % 9;
 	f.mtu = cm_mtu_of(fuzz_u8(in) % 6);
@@ -462,7 +486,7 @@ static void op(struct world *w, struct fuzz_in *in)
 	case 6: op_response(w, in); break;
 	case 7:
 	case 8: op_cm(w, in); break;
-	case 9: op_arp(w, in); break;
+	case 9: op_neighbour(w, in); break;
 	case 10: op_pfc(w, in); break;
 	case 11: op_flow(w, in); break;
 	case 12: op_control(w, in); break;
@@ -485,7 +509,10 @@ static void open_world(struct world *w, unsigned v, unsigned speed)
 	c.facts = (struct port_facts){.max_frame = LONGEST, .tx_burst = v & 4 ? 1 : 0,
 				      .wakes = v & 8};
 	memcpy(c.facts.mac, own_mac, 6);
-	c.ip = OWN_IP;
+	c.ip = ip_of(false, OWN_IP);
+	c.ip6 = ip_of(true, OWN_IP);
+	c.any_vlan = speed & 0x40;
+	c.tag = (struct frame_tag){.on = speed & 0x80, .vid = VID};
 	c.speed_bps = speeds[speed % 4];
 	c.max_qps = QPS;
 	c.max_peers = PEERS;

@@ -241,6 +241,47 @@ static void p4_own_frames_say_what_changes_and_nothing_else(void **state)
 	bench_close(b);
 }
 
+static void p2_a_pause_of_the_whole_link_acts_where_the_policy_has_it(void **state)
+{
+	struct bench *b = bench_open(
+		lab_yaml(3, "10G", "", "    pfc: {whole_link: on}\n", TWO_LOSSLESS), 0);
+	const struct port_counters *c = switch_port_counters(b->sw, 2);
+	struct pfc_times t = {.enable = 1, .quanta = {65535}};
+	struct bench_host *h = &b->host[0];
+	uint8_t f[PFC_FRAME_LEN];
+
+	(void)state;
+	pause_frame_build(f, (uint8_t[]){2, 0, 0, 0, 0, 3}, &t);
+	f[5] = 2; // to another station
+	bench_send_raw(b, 2, f, sizeof(f));
+	bench_run(b, 1000);
+	assert_true(leaves_at_once(b));
+	f[5] = 1;
+	bench_send_raw(b, 2, f, sizeof(f));
+	bench_run(b, 1000);
+	assert_int_equal(switch_pfc_rx(b->sw, 2)->paused, 1 << 3 | 1 << 5);
+	assert_false(leaves_at_once(b));
+	f[16] = f[17] = 0;
+	bench_send_raw(b, 2, f, sizeof(f));
+	bench_run(b, 1000);
+	assert_int_equal(b->host[2].n_rx, 2);
+	assert_int_equal(ctr_get(&c->pause_8023x), 3);
+
+	// It sends such frames for all lossless classes, where one is in XOFF.
+	h->obey_after_ns = UINT64_MAX;
+	bench_tx(b, 2, -1, false);
+	congest(b, 0, 24);
+	assert_int_equal(h->n_pfc, 1);
+	assert_memory_equal(h->pfc[0].data + 12, ((uint8_t[]){0x88, 8, 0, 1, 0xff, 0xff, 0, 0}), 8);
+	assert_int_equal(switch_pfc_tx(b->sw, 0)->paused, 1 << 3 | 1 << 5);
+	bench_tx(b, 2, -1, true);
+	bench_run(b, 10000000);
+	assert_int_equal(h->n_pfc, 2);
+	assert_memory_equal(h->pfc[1].data + 12, ((uint8_t[]){0x88, 8, 0, 1, 0, 0, 0, 0}), 8);
+	assert_int_equal(switch_pfc_tx(b->sw, 0)->paused, 0);
+	bench_close(b);
+}
+
 static void p4_pause_goes_ahead_of_every_queue(void **state)
 {
 	struct bench *b = bench_open(lab_yaml(3, "10G", "", "", TWO_LOSSLESS), 0);
@@ -531,6 +572,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(p1_a_paused_class_stands_still_and_the_others_keep_their_rate),
 		cmocka_unit_test(p2_what_is_no_valid_pause_is_ignored_and_counted),
+		cmocka_unit_test(p2_a_pause_of_the_whole_link_acts_where_the_policy_has_it),
 		cmocka_unit_test(p3_a_pause_of_q_quanta_ends_after_exactly_q_times_512_bits),
 		cmocka_unit_test(p3_xon_ends_a_pause_at_once),
 		cmocka_unit_test(p4_own_frames_say_what_changes_and_nothing_else),

@@ -201,7 +201,7 @@ static int make_host(struct lab *l, unsigned i)
 	c.drv = end;
 	c.pool = l->pool;
 	c.facts = wire_facts(end, mac);
-	c.ip = FIRST_IP + i;
+	c.ip = ip_key_v4(FIRST_IP + i);
 	c.speed_bps = speed_bps;
 	c.seed = i + 1;
 	c.snap = l->o.whole ? 0 : SNAP;
@@ -222,13 +222,13 @@ static int connect_host(struct lab *l, unsigned i)
 	unsigned to = (unsigned)l->o.senders;
 	const uint8_t macs[2][6] = {{2, 0, 0, 0, 0, (uint8_t)(i + 1)},
 				    {2, 0, 0, 0, 0, (uint8_t)(to + 1)}};
-	const struct nic_flow f = {.dst_ip = FIRST_IP + to, .op = REQ_WRITE, .cls = CLS,
+	const struct nic_flow f = {.dst_ip = ip_key_v4(FIRST_IP + to), .op = REQ_WRITE, .cls = CLS,
 				   .mtu = PATH_MTU, .msg_bytes = 1 << 20, .depth = 2,
 				   .start_ns = ms_ns + i * 1000, .first_psn = NIC_RANDOM_PSN};
 	uint32_t id;
 
-	if (nic_peer_set(l->host[i].nic, FIRST_IP + to, macs[1]) != 0 ||
-	    nic_peer_set(l->host[to].nic, FIRST_IP + i, macs[0]) != 0 ||
+	if (nic_peer_set(l->host[i].nic, ip_key_v4(FIRST_IP + to), macs[1]) != 0 ||
+	    nic_peer_set(l->host[to].nic, ip_key_v4(FIRST_IP + i), macs[0]) != 0 ||
 	    nic_connect(l->host[i].nic, &f, l->host[to].nic, &id) != 0)
 		return failed("a queue pair cannot be made");
 	actor_poke(&l->host[i].actor);

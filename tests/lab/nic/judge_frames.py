@@ -8,11 +8,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zlib
 from pathlib import Path
 
 try:
     from scapy.contrib.roce import BTH
-    from scapy.layers.inet import IP, UDP
+    from scapy.layers.inet import IP, TCP, UDP
+    from scapy.layers.inet6 import IPv6
+    from scapy.layers.l2 import ARP, Dot1Q
     from scapy.utils import rdpcap
 except ImportError:
     print("scapy is not installed")
@@ -119,6 +122,45 @@ def judge_by_scapy(pcap):
     need(OPCODES <= seen, f"opcodes missing: {sorted(OPCODES - seen)}")
 
 
+def masked(packet):
+    """What the iCRC of annex A17.3.3 covers, and the iCRC itself."""
+    v6 = IPv6 in packet
+    raw = bytearray(bytes(packet[IPv6] if v6 else packet[IP]))
+    l4 = 40 if v6 else 20
+    for at in ([1, 2, 3, 7] if v6 else [1, 8, 10, 11]) + [l4 + 6, l4 + 7, l4 + 12]:
+        raw[at] = 0xff
+    raw[0] |= 0x0f if v6 else 0
+    return bytes(8 * [0xff]) + bytes(raw)
+
+
+def judge_tagged(pcap):
+    """All frames in VLAN 100: PCP of the data at data and ACKs, of class 6 at CNPs, 0 at ARP."""
+    # RoCEv2 has no UDP checksum over IPv6 either.
+    bad = tshark(pcap, "-Y", "_ws.malformed || (_ws.expert.severity >= 0x600000 && "
+                 "!tcp.analysis.out_of_order && !udp.checksum.zero) || ip.checksum.status == 0 || "
+                 "tcp.checksum.status == 0 || icmpv6.checksum.status == 0")
+    need(not bad, "tshark objects to:\n" + "\n".join(bad[:10]))
+    seen = {}
+    for packet in rdpcap(str(pcap)):
+        need(Dot1Q in packet and packet[Dot1Q].vlan == 100, f"no tag: {packet.summary()}")
+        version, pcp = 6 if IPv6 in packet else 4, packet[Dot1Q].prio
+        if BTH not in packet:
+            kind = "tcp" if TCP in packet else "address"
+            need(TCP in packet or ARP in packet or "ICMPv6ND" in packet.summary(), packet.summary())
+            need(pcp == 0, f"PCP {pcp} of {packet.summary()}")
+        else:
+            kind = packet[BTH].opcode
+            raw = masked(packet)
+            crc = zlib.crc32(raw[:-4]).to_bytes(4, "little")
+            need(crc == raw[-4:], f"iCRC {raw[-4:].hex()} of IPv{version}, it is {crc.hex()}")
+            need(pcp == (6 if kind == 0x81 else 5), f"PCP {pcp} of opcode {kind:#x}")
+            need(kind != 0x81 or len(packet) == (98 if version == 6 else 78), "length of a CNP")
+        seen.setdefault(version, set()).add(kind)
+    for version in (4, 6):
+        missing = (OPCODES | {"tcp"}) - seen[version]
+        need(not missing, f"IPv{version} lacks {missing}")
+
+
 def spoil(pcap, to):
     """One payload byte of the last RoCE frame changed."""
     data = bytearray(pcap.read_bytes())
@@ -132,7 +174,10 @@ def main():
         sys.exit(77)
     with tempfile.TemporaryDirectory() as folder:
         pcap, spoilt = Path(folder) / "nic.pcap", Path(folder) / "spoilt.pcap"
-        subprocess.run([sys.argv[1], str(pcap)], check=True, stdout=subprocess.DEVNULL)
+        tagged = Path(folder) / "tagged.pcap"
+        subprocess.run([sys.argv[1], str(pcap), str(tagged)], check=True,
+                       stdout=subprocess.DEVNULL)
+        judge_tagged(tagged)
         judge_by_tshark(pcap)
         judge_connections(pcap)
         judge_tcp(pcap)

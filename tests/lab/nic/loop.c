@@ -86,11 +86,9 @@ static bool is_management(const uint8_t *frame, uint32_t len)
 	return info.ip_proto != IP_PROTO_TCP && (!info.roce || info.bth_opcode == UD_SEND_ONLY);
 }
 
-static bool may_be_marked(const uint8_t *frame, uint32_t len)
+static bool may_be_marked(const uint8_t *frame, uint32_t len, struct pkt_info *info)
 {
-	struct pkt_info info;
-
-	return !is_management(frame, len) && parse(frame, len, &info) && info.ecn != ECN_NOT_ECT;
+	return !is_management(frame, len) && parse(frame, len, info) && info->ecn != ECN_NOT_ECT;
 }
 
 static void deliver(struct loop_port *to, struct rte_mbuf *m)
@@ -99,6 +97,7 @@ static void deliver(struct loop_port *to, struct rte_mbuf *m)
 	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
 	bool spared = l->faults.spare_management && is_management(frame, m->pkt_len);
 	uint64_t at_ns = l->now_ns + l->delay_ns;
+	struct pkt_info info;
 
 	if (!spared && hit(to, l->faults.loss)) {
 		l->lost++;
@@ -109,9 +108,9 @@ static void deliver(struct loop_port *to, struct rte_mbuf *m)
 		l->corrupted++;
 		frame[rng_next(&to->rng) % m->pkt_len] ^= (uint8_t)(1 + rng_next(&to->rng) % 255);
 	}
-	if (may_be_marked(frame, m->pkt_len) && hit(to, l->faults.ce)) {
+	if (may_be_marked(frame, m->pkt_len, &info) && hit(to, l->faults.ce)) {
 		l->marked++;
-		edit_ecn_ce(frame + sizeof(struct eth_hdr), PKT_IPV4);
+		edit_ecn_ce(frame + info.l3_off, info.kind);
 	}
 	if (!spared && hit(to, l->faults.reorder)) {
 		l->reordered++;
@@ -163,7 +162,7 @@ void loop_up(struct loop *l, uint64_t seed, void (*edit)(unsigned side, struct n
 		c.pool = pool();
 		c.facts = (struct port_facts){.mac = {2, 0, 0, 0, 0, (uint8_t)(1 + s)},
 					      .max_frame = 4096 + 128, .wakes = true};
-		c.ip = s == 0 ? LOOP_IP0 : LOOP_IP1;
+		c.ip = ip_key_v4(s == 0 ? LOOP_IP0 : LOOP_IP1);
 		c.speed_bps = 100000000000;
 		c.seed = seed + s;
 		c.listen = s == 1;

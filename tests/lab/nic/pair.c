@@ -110,7 +110,7 @@ static void nic_up(struct pair *p, const struct pair_conf *conf, unsigned i)
 	c.drv = &p->end[i];
 	c.pool = pool(conf->whole);
 	c.facts = wire_facts(p->end[i].wire, mac);
-	c.ip = i == 0 ? PAIR_IP0 : PAIR_IP1;
+	c.ip = ip_key_v4(i == 0 ? PAIR_IP0 : PAIR_IP1);
 	c.speed_bps = conf->speed_bps;
 	c.max_qps = conf->max_qps != 0 ? conf->max_qps : c.max_qps;
 	c.seed = i;
@@ -122,7 +122,8 @@ static void nic_up(struct pair *p, const struct pair_conf *conf, unsigned i)
 	if (conf->cc != NULL)
 		c.cc = cc_preset_find(conf->cc)->config;
 	assert_int_equal(nic_create(&c, &p->nic[i]), 0);
-	assert_int_equal(nic_peer_set(p->nic[i], i == 0 ? PAIR_IP1 : PAIR_IP0, other), 0);
+	assert_int_equal(
+		nic_peer_set(p->nic[i], ip_key_v4(i == 0 ? PAIR_IP1 : PAIR_IP0), other), 0);
 	actor_init(&p->actor[i], &p->clock, step, p->nic[i]);
 	wire_end_attach(p->end[i].wire, &p->actor[i]);
 }
@@ -171,7 +172,7 @@ uint32_t pair_connect(struct pair *p, unsigned from, struct nic_flow f)
 {
 	uint32_t id;
 
-	f.dst_ip = from == 0 ? PAIR_IP1 : PAIR_IP0;
+	f.dst_ip = ip_key_v4(from == 0 ? PAIR_IP1 : PAIR_IP0);
 	f.mtu = f.mtu != 0 ? f.mtu : 1024;
 	f.first_psn = NIC_RANDOM_PSN;
 	assert_int_equal(nic_connect(p->nic[from], &f, p->nic[1 - from], &id), 0);

@@ -10,7 +10,7 @@
 #include "drivers/nic/nic.h"
 #include "drivers/wire/wire.h"
 
-enum { PAIR_POOL = 8191, PAIR_SNAP = 80, PAIR_IP0 = 0x0a000001, PAIR_IP1 = 0x0a000002 };
+enum { PAIR_POOL = 8191, PAIR_SNAP = 104, PAIR_IP0 = 0x0a000001, PAIR_IP1 = 0x0a000002 };
 
 // A frame that arrived, before it is lost or received.
 typedef void pair_tap_fn(void *arg, unsigned to, uint64_t t_ns, uint32_t stored, uint32_t len);

@@ -13,7 +13,7 @@
 static inline struct nic_flow tcp_flow(enum tcp_cc cc, bool ecn)
 {
 	return (struct nic_flow){
-		.dst_ip = LOOP_IP1,
+		.dst_ip = ip_key_v4(LOOP_IP1),
 		.cls = 0,
 		.ecn = ecn ? NIC_ECT0 : NIC_NOT_ECT,
 		.mtu = 1460,
@@ -30,8 +30,8 @@ static inline uint32_t tcp_connect(struct loop *l, const struct nic_flow *f)
 	static const uint8_t mac[2][6] = {{2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 2}};
 	uint32_t id;
 
-	assert_int_equal(nic_peer_set(l->nic[0], LOOP_IP1, mac[1]), 0);
-	assert_int_equal(nic_peer_set(l->nic[1], LOOP_IP0, mac[0]), 0);
+	assert_int_equal(nic_peer_set(l->nic[0], ip_key_v4(LOOP_IP1), mac[1]), 0);
+	assert_int_equal(nic_peer_set(l->nic[1], ip_key_v4(LOOP_IP0), mac[0]), 0);
 	assert_int_equal(nic_connect(l->nic[0], f, l->nic[1], &id), 0);
 	l->wake_ns[0] = l->now_ns;
 	return id;

@@ -34,7 +34,7 @@ static void up(struct loop *l, const char *name, void (*edit)(unsigned, struct c
 
 static struct nic_flow flow_of(uint8_t op)
 {
-	return (struct nic_flow){.dst_ip = LOOP_IP1, .op = op, .cls = 3, .mtu = 1024,
+	return (struct nic_flow){.dst_ip = ip_key_v4(LOOP_IP1), .op = op, .cls = 3, .mtu = 1024,
 				 .msg_bytes = 65536, .depth = 16, .first_psn = NIC_RANDOM_PSN};
 }
 

@@ -116,7 +116,7 @@ static void make_nic(struct world *w, unsigned i, const struct cc_config *cc)
 	c.drv = wire_end(w->wire[i], 1);
 	c.pool = pool;
 	c.facts = wire_facts(wire_end(w->wire[i], 1), mac);
-	c.ip = i + 1;
+	c.ip = ip_key_v4(i + 1);
 	c.speed_bps = speed;
 	c.seed = i;
 	c.snap = SNAP;
@@ -128,14 +128,14 @@ static void make_nic(struct world *w, unsigned i, const struct cc_config *cc)
 
 static void join(struct world *w, unsigned i)
 {
-	const struct nic_flow f = {.dst_ip = w->n + 1, .cls = CLS, .mtu = 1024, .depth = 8,
-				   .msg_bytes = 1 << 20, .first_psn = NIC_RANDOM_PSN};
+	const struct nic_flow f = {.dst_ip = ip_key_v4(w->n + 1), .cls = CLS, .mtu = 1024,
+				   .depth = 8, .msg_bytes = 1 << 20, .first_psn = NIC_RANDOM_PSN};
 	uint8_t mac[6], to[6];
 
 	mac_of(i, mac);
 	mac_of(w->n, to);
-	assert_int_equal(nic_peer_set(w->nic[i], w->n + 1, to), 0);
-	assert_int_equal(nic_peer_set(w->nic[w->n], i + 1, mac), 0);
+	assert_int_equal(nic_peer_set(w->nic[i], ip_key_v4(w->n + 1), to), 0);
+	assert_int_equal(nic_peer_set(w->nic[w->n], ip_key_v4(i + 1), mac), 0);
 	assert_int_equal(nic_connect(w->nic[i], &f, w->nic[w->n], &w->flow[i]), 0);
 	actor_poke(&w->actor[i]);
 }

@@ -50,7 +50,8 @@ static void notify(struct pair *p, struct cnp_from c)
 				     .dest_qp = c.dest_qp,
 				     .payload = zeros,
 				     .payload_len = sizeof(zeros)};
-	struct frame_addr addr = {.src_ip = c.src_ip, .dst_ip = PAIR_IP0, .sport = c.udp_sport};
+	struct frame_addr addr = {.src_ip = ip_key_v4(c.src_ip), .dst_ip = ip_key_v4(PAIR_IP0),
+				  .sport = c.udp_sport};
 	uint8_t frame[128];
 
 	pair_mac(0, addr.dst_mac);
@@ -162,6 +163,12 @@ static void the_instant_of_a_cut_is_told(void **state)
 
 // ---- who is joined with whom
 
+static enum nic_pair joined(const struct pair *p, unsigned side, uint32_t qpn, uint32_t peer_ip,
+			    uint32_t peer_qpn)
+{
+	return nic_pair_now(p->nic[side], qpn, ip_key_v4(peer_ip), peer_qpn);
+}
+
 static void what_is_joined_now_was_or_never_was_is_told_apart(void **state)
 {
 	struct nic_flow_status a, b;
@@ -174,22 +181,22 @@ static void what_is_joined_now_was_or_never_was_is_told_apart(void **state)
 	id[1] = stream(&p);
 	a = status(&p, id[0]);
 	b = status(&p, id[1]);
-	assert_int_equal(nic_pair_now(p.nic[0], a.qpn, PAIR_IP1, a.peer_qpn), NIC_PAIR_RIGHT);
-	assert_int_equal(nic_pair_now(p.nic[1], a.peer_qpn, PAIR_IP0, a.qpn), NIC_PAIR_RIGHT);
-	assert_int_equal(nic_pair_now(p.nic[0], a.qpn, PAIR_IP1, b.peer_qpn), NIC_PAIR_WRONG);
-	assert_int_equal(nic_pair_now(p.nic[0], b.qpn, PAIR_IP1, a.peer_qpn), NIC_PAIR_WRONG);
-	assert_int_equal(nic_pair_now(p.nic[0], a.qpn, STRANGER, a.peer_qpn), NIC_PAIR_WRONG);
-	assert_int_equal(nic_pair_now(p.nic[0], 0, PAIR_IP1, 0), NIC_PAIR_WRONG);
-	assert_int_equal(nic_pair_now(p.nic[0], 0xffffff, PAIR_IP1, a.peer_qpn), NIC_PAIR_WRONG);
+	assert_int_equal(joined(&p, 0, a.qpn, PAIR_IP1, a.peer_qpn), NIC_PAIR_RIGHT);
+	assert_int_equal(joined(&p, 1, a.peer_qpn, PAIR_IP0, a.qpn), NIC_PAIR_RIGHT);
+	assert_int_equal(joined(&p, 0, a.qpn, PAIR_IP1, b.peer_qpn), NIC_PAIR_WRONG);
+	assert_int_equal(joined(&p, 0, b.qpn, PAIR_IP1, a.peer_qpn), NIC_PAIR_WRONG);
+	assert_int_equal(joined(&p, 0, a.qpn, STRANGER, a.peer_qpn), NIC_PAIR_WRONG);
+	assert_int_equal(joined(&p, 0, 0, PAIR_IP1, 0), NIC_PAIR_WRONG);
+	assert_int_equal(joined(&p, 0, 0xffffff, PAIR_IP1, a.peer_qpn), NIC_PAIR_WRONG);
 
 	nic_flow_close(p.nic[0], id[0]);
-	assert_int_equal(nic_pair_now(p.nic[0], a.qpn, PAIR_IP1, a.peer_qpn), NIC_PAIR_LATE);
+	assert_int_equal(joined(&p, 0, a.qpn, PAIR_IP1, a.peer_qpn), NIC_PAIR_LATE);
 	nic_flow_forget(p.nic[0], id[0]);
 	pair_run(&p, 100 * US);
-	assert_int_equal(nic_pair_now(p.nic[0], a.qpn, PAIR_IP1, a.peer_qpn), NIC_PAIR_LATE);
+	assert_int_equal(joined(&p, 0, a.qpn, PAIR_IP1, a.peer_qpn), NIC_PAIR_LATE);
 	(void)stream(&p); // in its slot, under another number
-	assert_int_equal(nic_pair_now(p.nic[0], a.qpn, PAIR_IP1, a.peer_qpn), NIC_PAIR_LATE);
-	assert_int_equal(nic_pair_now(p.nic[0], b.qpn, PAIR_IP1, b.peer_qpn), NIC_PAIR_RIGHT);
+	assert_int_equal(joined(&p, 0, a.qpn, PAIR_IP1, a.peer_qpn), NIC_PAIR_LATE);
+	assert_int_equal(joined(&p, 0, b.qpn, PAIR_IP1, b.peer_qpn), NIC_PAIR_RIGHT);
 	pair_down(&p);
 }
 
@@ -232,8 +239,8 @@ static void numbers_can_be_used_again_and_crossed(void **state)
 	assert_int_equal(d.qpn, b.qpn);
 	assert_int_equal(d.peer_qpn, a.peer_qpn);
 	// The number is another's now: what was meant for the one before is wrong.
-	assert_int_equal(nic_pair_now(p.nic[0], a.qpn, PAIR_IP1, a.peer_qpn), NIC_PAIR_WRONG);
-	assert_int_equal(nic_pair_now(p.nic[0], a.qpn, PAIR_IP1, b.peer_qpn), NIC_PAIR_RIGHT);
+	assert_int_equal(joined(&p, 0, a.qpn, PAIR_IP1, a.peer_qpn), NIC_PAIR_WRONG);
+	assert_int_equal(joined(&p, 0, a.qpn, PAIR_IP1, b.peer_qpn), NIC_PAIR_RIGHT);
 	pair_run(&p, 400 * US);
 	assert_true(status(&p, id[0]).completed > 2);
 	assert_true(status(&p, id[1]).completed > 2);
@@ -242,7 +249,7 @@ static void numbers_can_be_used_again_and_crossed(void **state)
 
 static void a_number_that_is_in_use_is_not_given_away(void **state)
 {
-	struct nic_flow f = {.dst_ip = PAIR_IP1,
+	struct nic_flow f = {.dst_ip = ip_key_v4(PAIR_IP1),
 			     .cls = 3,
 			     .mtu = 1024,
 			     .msg_bytes = 1024,

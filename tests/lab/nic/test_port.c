@@ -43,8 +43,9 @@ static void window_tap(void *arg, unsigned from, uint64_t t_ns, const uint8_t *f
 
 static uint32_t add(struct loop *l, uint8_t op, uint8_t cls, uint64_t rate_bps)
 {
-	const struct nic_flow f = {.dst_ip = LOOP_IP1, .op = op, .cls = cls, .msg_bytes = 65536,
-				   .mtu = 1024, .rate_bps = rate_bps, .first_psn = NIC_RANDOM_PSN};
+	const struct nic_flow f = {.dst_ip = ip_key_v4(LOOP_IP1), .op = op, .cls = cls,
+				   .msg_bytes = 65536, .mtu = 1024, .rate_bps = rate_bps,
+				   .first_psn = NIC_RANDOM_PSN};
 	uint32_t id;
 
 	assert_int_equal(nic_flow_add(l->nic[0], &f, &id), 0);
@@ -345,8 +346,8 @@ static void connections_survive_a_bad_link(void **state)
 		loop_up(&l, seed, NULL);
 		l.faults = (struct loop_faults){.loss = 2, .repeat = 3};
 		for (unsigned i = 0; i < 32; i++) {
-			const struct nic_flow f = {.dst_ip = LOOP_IP1, .cls = 3, .msg_bytes = 100,
-						   .n_messages = 3, .mtu = 256,
+			const struct nic_flow f = {.dst_ip = ip_key_v4(LOOP_IP1), .cls = 3,
+						   .msg_bytes = 100, .n_messages = 3, .mtu = 256,
 						   .first_psn = NIC_RANDOM_PSN};
 
 			assert_int_equal(nic_flow_add(l.nic[0], &f, &ids[i]), 0);
@@ -526,6 +527,42 @@ static void hostile_frames_are_counted_and_harmless(void **state)
 }
 
 // Frames without payload are believed only where all headers are there.
+static void slow_and_whole_link(unsigned side, struct nic_config *c)
+{
+	c->whole_link = true;
+	if (side == 1)
+		c->faults = (struct nic_faults){.rx_rate_bps = 10 * gbps};
+}
+
+static void slow_alone_has_whole_link(unsigned side, struct nic_config *c)
+{
+	slow_and_whole_link(side, c);
+	c->whole_link = side == 1;
+}
+
+static void a_pause_of_the_whole_link_stops_all_classes(void **state)
+{
+	struct loop l;
+
+	(void)state;
+	loop_up(&l, 1, slow_and_whole_link);
+	add(&l, REQ_SEND, 3, 0);
+	add(&l, REQ_SEND, 5, 0);
+	loop_run(&l, 3000000, 0);
+	for (unsigned cls = 0; cls < 8; cls++)
+		assert_true(ctr_get(&nic_pfc_rx(l.nic[0])->stats[cls].transitions) > 1);
+	assert_int_equal(loop_stats(&l, 1).rx_dropped, 0);
+	loop_down(&l);
+	// A NIC with PFC has no use for it.
+	loop_up(&l, 1, slow_alone_has_whole_link);
+	add(&l, REQ_SEND, 3, 0);
+	loop_run(&l, 3000000, 0);
+	assert_true(loop_stats(&l, 0).ignored > 1);
+	assert_int_equal(ctr_get(&nic_pfc_rx(l.nic[0])->stats[3].frames), 0);
+	assert_true(loop_stats(&l, 1).rx_dropped != 0);
+	loop_down(&l);
+}
+
 static void snapped_frames_without_their_headers_are_malformed(void **state)
 {
 	static struct samples s;
@@ -583,6 +620,7 @@ int main(void)
 		cmocka_unit_test(nobody_listens),
 		cmocka_unit_test(full_responder_rejects_and_takes_others_later),
 		cmocka_unit_test(hostile_frames_are_counted_and_harmless),
+		cmocka_unit_test(a_pause_of_the_whole_link_stops_all_classes),
 		cmocka_unit_test(snapped_frames_without_their_headers_are_malformed),
 	};
 

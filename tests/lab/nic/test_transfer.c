@@ -62,7 +62,7 @@ static void add_flows(struct loop *l, const struct nic_flow *f, uint32_t n, uint
 	for (uint32_t i = 0; i < n; i++) {
 		struct nic_flow flow = *f;
 
-		flow.dst_ip = LOOP_IP1;
+		flow.dst_ip = ip_key_v4(LOOP_IP1);
 		assert_int_equal(nic_flow_add(l->nic[0], &flow, &ids[i]), 0);
 	}
 }
@@ -145,8 +145,9 @@ static void hash_tap(void *arg, unsigned from, uint64_t t_ns, const uint8_t *fra
 
 static uint64_t trace(uint64_t seed, uint64_t step_ns, uint64_t run_ns)
 {
-	const struct nic_flow f = {.dst_ip = LOOP_IP1, .cls = 3, .msg_bytes = 10000, .mtu = 1024,
-				   .rate_bps = 7000000000, .first_psn = NIC_RANDOM_PSN};
+	const struct nic_flow f = {.dst_ip = ip_key_v4(LOOP_IP1), .cls = 3, .msg_bytes = 10000,
+				   .mtu = 1024, .rate_bps = 7000000000,
+				   .first_psn = NIC_RANDOM_PSN};
 	uint64_t h = 0xcbf29ce484222325;
 	uint32_t ids[3];
 	struct loop l;

@@ -45,7 +45,7 @@ static void pair_up(struct pair *p)
 		c.drv = wire_end(p->wire, i);
 		c.pool = pool;
 		c.facts = wire_facts(wire_end(p->wire, i), mac);
-		c.ip = 1 + i;
+		c.ip = ip_key_v4(1 + i);
 		c.speed_bps = speed;
 		c.listen = i == 1;
 		c.verify = true;
@@ -55,8 +55,9 @@ static void pair_up(struct pair *p)
 		wire_end_attach(wire_end(p->wire, i), &p->actor[i]);
 	}
 	for (unsigned i = 0; i < N_FLOWS; i++) {
-		const struct nic_flow f = {.dst_ip = 2, .cls = i & 1 ? 5 : 3, .msg_bytes = 65536,
-					   .mtu = 1024, .first_psn = NIC_RANDOM_PSN};
+		const struct nic_flow f = {.dst_ip = ip_key_v4(2), .cls = i & 1 ? 5 : 3,
+					   .msg_bytes = 65536, .mtu = 1024,
+					   .first_psn = NIC_RANDOM_PSN};
 
 		assert_int_equal(nic_flow_add(p->nic[0], &f, &p->flows[i]), 0);
 	}

@@ -111,7 +111,7 @@ static void poisson_draws_sizes_from_the_distribution(void **state)
 	sizes = calloc(n, sizeof(*sizes));
 	for (uint64_t i = 0; i < n; i++) {
 		sizes[i] = traffic_done(w.t, i)->n_bytes;
-		wire += workload_wire_bytes(REQ_WRITE, 1024, sizes[i]);
+		wire += workload_wire_bytes(REQ_WRITE, 1024, sizes[i], 0);
 	}
 	qsort(sizes, n, sizeof(*sizes), by_size);
 	for (uint64_t i = 0; i < n; i++) {

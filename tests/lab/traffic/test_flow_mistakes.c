@@ -54,6 +54,28 @@ static const struct {
 	 "6:40: flows[0].dscp: 64 is above the maximum 63\n"},
 	{"{from: h1, to: h2, class: 3, dscp: 26}\n  - {from: h2, to: h1, class: 4, dscp: 26}",
 	 "7:40: flows[1].dscp: DSCP 26 is class 3 in flow f1: give this flow another\n"},
+	{"{from: h1, to: h2, class: 3, pcp: 3}",
+	 "6:39: flows[0].pcp: needs a tag: give a `vlan`, 0 for one with a priority only\n"},
+	{"{from: h1, to: h2, vlan: 4095}",
+	 "6:30: flows[0].vlan: 4095 is above the maximum 4094\n"},
+	{"{from: h1, to: h2, class: 3, vlan: 0, pcp: 2}\n"
+	 "  - {from: h2, to: h1, class: 4, vlan: 9, pcp: 2}",
+	 "7:48: flows[1].pcp: PCP 2 is class 3 in flow f1: give this flow another\n"},
+	// With a tag the NICs have no use for the DSCP.
+	{"{from: h1, to: h2, class: 3, vlan: 9, dscp: 26}\n"
+	 "  - {from: h2, to: h1, class: 0, vlan: 9, dscp: 26}",
+	 "(runs)\n"
+	 "test:7:31: warning: flows[1].class: its frames carry DSCP 26, which s1 "
+	 "takes for class 3: give the flow a `dscp` of class 0\n"},
+	{"{from: h1, to: h2, class: 5, vlan: 9}\n"
+	 "override: {profiles: {roce: {trust: pcp}}}",
+	 "(runs)\n"
+	 "test:6:31: warning: flows[0].class: its frames carry PCP 5, which s1 "
+	 "takes for class 0: give the flow a `pcp` of class 5\n"},
+	{"{from: h1, to: h2, ip6: on, mtu: 4096}\n"
+	 "override: {ports: [{name: p1, mtu: 4170, profile: roce}]}",
+	 "test:6:38: flows[0].mtu: packets of 4096 B need an IP MTU of 4176, and s1.p1 has 4170: "
+	 "at most 4090 B fit\n"},
 	{"{from: h1, to: h2, class: 0, ecn: not-ect}",
 	 "(runs)\n"},
 	{"{from: h1, to: h2, ecn: ect2}",

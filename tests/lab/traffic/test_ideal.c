@@ -75,6 +75,20 @@ static void a_message_alone_takes_its_ideal_time(void **state)
 	}
 }
 
+static void a_message_with_a_tag_or_over_ipv6_takes_its_ideal_time(void **state)
+{
+	static const char *const more[] = {"vlan: 0", "ip6: on", "vlan: 0, pcp: 5, ip6: on"};
+	static const char *const ops[] = {"write", "send", "read"};
+	char flow[256];
+
+	(void)state;
+	for (unsigned i = 0; i < 9; i++) {
+		snprintf(flow, sizeof(flow), "from: h1, to: h3, size: 100KB, count: 3, op: %s, %s",
+			 ops[i % 3], more[i / 3]);
+		takes_its_ideal_time(flow, 3, 8);
+	}
+}
+
 // The first message waits for the handshake: a round trip of SYNs, 66 bytes each.
 static void a_tcp_message_alone_takes_its_ideal_time(void **state)
 {
@@ -158,6 +172,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_ideal_is_what_a_pencil_says),
 		cmocka_unit_test(a_message_alone_takes_its_ideal_time),
+		cmocka_unit_test(a_message_with_a_tag_or_over_ipv6_takes_its_ideal_time),
 		cmocka_unit_test(a_tcp_message_alone_takes_its_ideal_time),
 		cmocka_unit_test(a_paced_message_takes_its_ideal_time),
 		cmocka_unit_test(requests_and_storage_take_their_ideal_time),

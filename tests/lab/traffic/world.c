@@ -80,7 +80,7 @@ static void on_served(void *arg, uint32_t host, const struct nic_served *s)
 	struct world *w = arg;
 
 	note(w, "%" PRIu64 " %s: %u B came from %s\n", s->now_ns, w->sc->hosts[host].name,
-	     s->n_bytes, w->sc->hosts[(s->src_ip & 0xff) - 1].name);
+	     s->n_bytes, w->sc->hosts[(s->src_ip.lo & 0xff) - 1].name);
 	w->traffic.served(w->traffic.arg, host, s);
 }
 

@@ -154,7 +154,7 @@ static void every_header_counts_on_the_wire(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		assert_int_equal(workload_wire_bytes(rows[i].op, rows[i].mtu, rows[i].n_bytes),
+		assert_int_equal(workload_wire_bytes(rows[i].op, rows[i].mtu, rows[i].n_bytes, 0),
 				 rows[i].wire);
 }
 

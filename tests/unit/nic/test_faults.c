@@ -474,7 +474,8 @@ static void headers_alone_say_the_same_as_the_frame(void **state)
 					  RC_WRITE_FIRST, RC_WRITE_LAST, RC_WRITE_ONLY,
 					  RC_READ_RESPONSE_FIRST, RC_READ_RESPONSE_MIDDLE};
 	static uint8_t payload[1021], whole[1200], head[ROCE_MAX_HEADERS];
-	const struct frame_addr addr = {.src_ip = 1, .dst_ip = 2, .sport = 3, .tos = 0x62};
+	const struct frame_addr addr = {.src_ip = ip_key_v4(1), .dst_ip = ip_key_v4(2),
+					.sport = 3, .tos = 0x62};
 	struct pkt_info info;
 	struct roce_pkt a, b;
 

@@ -73,8 +73,8 @@ static void timers_give_the_earliest(void **state)
 static void connection_messages_have_the_fields_where_a_switch_looks(void **state)
 {
 	struct cm_msg m = {.attr = CM_REQ, .local_id = 0x11223344, .qpn = 0xabcdef, .psn = 0x123456,
-			   .mtu = 4096, .tos = 0x62, .src_ip = 1, .dst_ip = 2, .tid = 77,
-			   .psn_wish = 0xfffffe};
+			   .mtu = 4096, .tos = 0x62, .src_ip = ip_key_v4(1), .dst_ip = ip_key_v4(2),
+			   .tid = 77, .psn_wish = 0xfffffe};
 	uint8_t mad[CM_MAD_LEN];
 	struct cm_msg got;
 

@@ -18,7 +18,7 @@
 enum { L4 = 34, OFFSET = L4 + 12, OPTIONS = L4 + 20, ROOM = 128 };
 
 static const struct frame_addr addr = {.src_mac = {2, 0, 0, 0, 0, 1}, .dst_mac = {2, 0, 0, 0, 0, 2},
-				     .src_ip = 0x0a000001, .dst_ip = 0x0a000002,
+				     .src_ip = {0, 0xffff0a000001}, .dst_ip = {0, 0xffff0a000002},
 				     .sport = 0x8001, .dport = 0x9002};
 static const struct tcp_seg syn = {.seq = 0xfffffff0, .window = 65535, .mss = 1460, .scale = 5,
 				   .sack_ok = true, .flags = TCP_SYN | TCP_ECE | TCP_CWR};
@@ -50,7 +50,7 @@ static const struct golden {
 static uint32_t build_as(const struct golden *g, const struct tcp_seg *s, uint8_t out[ROOM])
 {
 	struct frame_addr a = addr;
-	uint32_t len = tcp_frame_len(s);
+	uint32_t len = tcp_frame_len(s, 0);
 
 	a.ip_id = g->ip_id;
 	a.tos = g->tos;

@@ -160,6 +160,30 @@ static void other_mac_control_frames_are_told_from_pfc(void **state)
 	}
 }
 
+static void a_pause_of_the_whole_link_has_one_time_for_all_classes(void **state)
+{
+	static const uint8_t whole[] = {0x01, 0x80, 0xc2, 0x00, 0x00, 0x01, 0x02, 0xaa, 0xbb, 0xcc,
+					0xdd, 0xee, 0x88, 0x08, 0x00, 0x01, 0xff, 0xff, 0x00, 0x00};
+	uint8_t f[PFC_FRAME_LEN + 1];
+	struct pfc_times out;
+
+	(void)state;
+	memset(f, 0x5a, sizeof(f));
+	pause_frame_build(f, mac, &xoff3_xon5);
+	assert_memory_equal(f, whole, sizeof(whole));
+	for (unsigned i = sizeof(whole); i < PFC_FRAME_LEN; i++)
+		assert_int_equal(f[i], 0);
+	assert_int_equal(f[PFC_FRAME_LEN], 0x5a);
+	assert_int_equal(parsed(f, PFC_FRAME_LEN, &out), MAC_CTRL_PAUSE_8023X);
+	assert_int_equal(out.enable, 0xff);
+	for (unsigned c = 0; c < 8; c++)
+		assert_int_equal(out.quanta[c], 0xffff);
+	// One for another station names no class.
+	f[5] = 2;
+	assert_int_equal(parsed(f, PFC_FRAME_LEN, &out), MAC_CTRL_PAUSE_8023X);
+	assert_int_equal(out.enable, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -171,6 +195,7 @@ int main(void)
 		cmocka_unit_test(the_reserved_byte_of_the_vector_is_not_looked_at),
 		cmocka_unit_test(an_empty_vector_is_read_as_such),
 		cmocka_unit_test(other_mac_control_frames_are_told_from_pfc),
+		cmocka_unit_test(a_pause_of_the_whole_link_has_one_time_for_all_classes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
