@@ -35,9 +35,9 @@ profiles:
 """
 CLASS, TCLASS = 3, 26 << 2
 TOOL = f"ib_write_bw -s 65536 -q 16 -F --tclass={TCLASS}"
-# Messages of each queue pair: with losses each takes long. 2,048 packets wait for seconds, so a
-# timer of rxe must be longer (-u 22: 17 s), else rxe sends them again.
-FEW, MANY = "-n 5 -t 2", "-n 5 -u 22"
+# 2,048 packets wait for seconds, so a timer of rxe must be longer (-u 22: 17 s), else rxe sends
+# them again. With losses there may be no end.
+LOSSY, LOSSLESS, LOSSY_S = "-n 5", "-n 5 -u 22", 15
 HOSTD = f"/hostd --device eth0 --speed 10M --class {CLASS} --json"
 # Of rxe: a NAK or a timer that makes a requester send again counts at one of its ends.
 AGAIN = ("rcvd_seq_err", "retry_exceeded_err", "completer_retry_err", "duplicate_request")
@@ -75,14 +75,18 @@ class PfcLab(Lab):
     def sent_pfc(self):
         return pick(self.switch.show("pfc")["pfc"], port="p1", **{"class": CLASS})["tx_pause"]
 
-    def play(self, title, length):
-        """Packets sent again and frames dropped by one run of the tool."""
-        tool = f"{TOOL} {length}"
+    def play(self, title, options, seconds=None):
+        """Packets sent again and frames dropped by one run of the tool, ended after a time."""
+        tool = f"{TOOL} {options}"
         self.screen.say(f"{tool}, {title}")
         before = self.numbers()
         client, server = self.guests
         server.run(f"({tool}) >/tmp/out 2>&1 & {LISTENING}")
-        client.run(f"{tool} 10.0.0.2", 300)
+        if seconds:
+            client.run(f"timeout {seconds} {tool} 10.0.0.2", check=False)
+            server.run("killall ib_write_bw", check=False)
+        else:
+            client.run(f"{tool} 10.0.0.2")
         server.run("wait")
         again, drops = (b - a for a, b in zip(before, self.numbers()))
         self.screen.say(f"      {drops:,} frames dropped, {again:,} packets missed or sent again")
@@ -92,13 +96,13 @@ class PfcLab(Lab):
         pass
 
     def judge(self):
-        again, drops = self.play("the kernel of guest1 ignores PFC", FEW)
+        again, drops = self.play("the kernel of guest1 ignores PFC", LOSSY, LOSSY_S)
         self.check(drops > 0 and again > 0, "without weir-hostd frames are lost and sent again",
                    f"{drops:,} drops, {again:,} packets")
         self.guests[0].run(f"{HOSTD} >/tmp/hostd 2>/tmp/hostd.err & "
                            "until grep -q ready /tmp/hostd.err; do usleep 50000; done")
         sent = self.sent_pfc()
-        again, drops = self.play("weir-hostd in guest1", MANY)
+        again, drops = self.play("weir-hostd in guest1", LOSSLESS)
         sent = self.sent_pfc() - sent
         report = json.loads(self.guests[0].run("killall hostd; wait; cat /tmp/hostd"))
         row = pick(report["classes"], **{"class": CLASS})
