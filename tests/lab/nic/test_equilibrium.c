@@ -19,7 +19,7 @@
 #include "drivers/wire/wire.h"
 #include "tests/eal.h"
 
-enum { MAX_SENDERS = 8, POOL = 32767, SNAP = 80, CLS = 3, CNP_CLS = 6, US = 1000, MS = 1000000 };
+enum { MAX_SENDERS = 8, POOL = 32767, SNAP = 104, CLS = 3, CNP_CLS = 6, US = 1000, MS = 1000000 };
 
 static const char policy_text[] =
 	"switch: {name: equilibrium, buffer: {size: 12MiB}}\n"

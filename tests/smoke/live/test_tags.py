@@ -7,11 +7,12 @@ frames.
 usage: test_tags.py BUILD_DIR
 """
 import os
+import signal
 import subprocess
 import sys
 
 import live
-from live import want
+from live import eventually, want
 
 from switch import Host, Programs, Switch, pick # noqa: E402
 from world import World, switch_name # noqa: E402
@@ -49,10 +50,11 @@ def a_vlan_of_both_families_is_paused_in_the_class_of_its_pcp():
         path = os.path.join(world.logs, "tags.pcapng")
         receiver = Host(world, programs, 3, "receiver", "--ip6", "fd00::3", "--listen", "--speed",
                         "5G", *common).ready()
+        capture = world.spawn("sw", "capture", programs.weirctl, "-s", name, "capture", "p3", path)
+        eventually(lambda: "capturing" in capture.err(), "the capture runs")
         senders = [Host(world, programs, i, f"sender{i}", "--ip6", f"fd00::{i}", "--to", to,
                         "--speed", "10G", "--time", "6ms", "--rto", "200ms", *common)
                    for i, to in ((1, "10.0.0.3"), (2, "fd00::3"))]
-        switch.ctl("capture", "p3", path, "--count", "300")
         for s in senders:
             want(s.process.p.wait(60) == 0, s.process.said())
         reports = [s.report() for s in senders]
@@ -63,6 +65,7 @@ def a_vlan_of_both_families_is_paused_in_the_class_of_its_pcp():
             want(r["pfc"] == [3] and r["vlan"] == 100 and r["ip6"] == f"fd00::{i}", r)
         lost = [d for d in switch.show("drops")["drops"] if d["class"] == 3]
         want(lost == [], f"lost: {lost}")
+        want(capture.stop(signal.SIGINT) == 0, capture.said())
         want(kinds_in(path) == {"100,3,4", "100,3,6"}, f"captured: {kinds_in(path)}")
         receiver.process.stop()
         want(switch.stop() == 0, switch.process.said())

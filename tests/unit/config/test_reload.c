@@ -56,7 +56,7 @@ static const char base[] =
 	"    class_to_queue: {7: 7}\n"
 	"    class_to_pg: {6: 6}\n"
 	"    remark: {pcp: {1: 1}, dscp: {1: 8}}\n"
-	"    pfc: {rx: on, tx: on, quanta: 65535}\n"
+	"    pfc: {rx: on, tx: on, whole_link: off, quanta: 65535}\n"
 	"    classes:\n"
 	"      1: {ecn: auto, schedule: strict}\n"
 	"      2:\n"
@@ -283,6 +283,7 @@ static const struct change changes[] = {
 	{"rx: on", "rx: off", " profiles.q.pfc.rx", NULL},
 	{"tx: on", "tx: off", " profiles.q.pfc.tx", NULL},
 	{"quanta: 65535", "quanta: 65534", " profiles.q.pfc.quanta", NULL},
+	{"whole_link: off", "whole_link: on", " profiles.q.pfc.whole_link", NULL},
 	{"schedule: strict", "schedule: {dwrr: 6}",
 	 " profiles.q.classes.1.schedule.dwrr profiles.q.classes.1.schedule", NULL},
 	{"dwrr: 5", "dwrr: 6", " " Q2 "schedule.dwrr", NULL},
