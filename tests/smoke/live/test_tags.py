@@ -35,7 +35,8 @@ def kinds_in(path):
     """VID, PCP and version of IP of the data packets and ACKs of a capture."""
     out = subprocess.run(["tshark", "-r", path, "-T", "fields", "-E", "separator=,", "-e",
                           "vlan.id", "-e", "vlan.priority", "-e", "ip.version", "-Y",
-                          "infiniband.bth.opcode <= 0x11"], capture_output=True, text=True, check=True).stdout
+                          "infiniband.bth.opcode <= 0x11"], capture_output=True, text=True,
+                         check=True).stdout
     return set(out.split())
 
 
