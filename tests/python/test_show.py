@@ -94,7 +94,8 @@ def test_reports_of_hosts_are_as_their_schema_says(weir_switch):
     listener.wait_line("ready")
     sender = h1.endpoint("--to", h2.ip, "--class", "3", "--count", "20").report()
     assert listener.stop() == 0
-    storm = h1.endpoint("--storm", "--class", "3", "--storm-rate", "1000", "--for", "100ms")
+    storm = h1.endpoint("--storm", "--class", "3", "--storm-rate", "1000", "--for", "100ms",
+                        "--vlan", "100", "--ip6", "fd00::1")
     schema = schemas.load("host.json")
     reports = [sender, listener.report(), storm.report()]
     for r in reports:
