@@ -298,8 +298,8 @@ static const struct cfg_row pfc_rows[] = {
 	 .help = "obey PAUSE of the peer, in lossless classes"},
 	{FIELD(CFG_SWITCH, cfg_pfc, tx), .dflt = 1, .help = "send PAUSE, in lossless classes"},
 	{FIELD(CFG_SWITCH, cfg_pfc, whole_link),
-	 .help = "on: PAUSE of 802.3x in place of PFC, both ways. It pauses all lossless classes "
-		 "at once, and at the peer the whole link. For experiments"},
+	 .help = "on: sends PAUSE of 802.3x in place of PFC, and obeys both. It pauses all "
+		 "lossless classes at once, and at the peer the whole link. For experiments"},
 	{NUMBER(COUNT, cfg_pfc, quanta), .min = 1, .max = 65535, .dflt = 65535,
 	 .help = "time a PAUSE asks for, in 512 bit times. The frame that repeats it must arrive "
 		 "before that, behind what is on its way: `weirctl check` refuses fewer quanta"},

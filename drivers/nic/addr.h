@@ -20,6 +20,14 @@ enum {
 	FRAME_MAX_EXTRA = FRAME_TAG_LEN + FRAME_V6_EXTRA,
 };
 
+// Of a frame of IPv6: an IPv4-mapped address is nobody's, for the frame has no station of IPv4.
+static inline struct ip_key frame_ip_v6(const uint8_t *at)
+{
+	struct ip_key ip = ip_key_v6(at);
+
+	return ip_key_is_v4(ip) ? (struct ip_key){0} : ip;
+}
+
 // Bytes by which a frame is longer than an untagged one over IPv4.
 static inline uint32_t frame_extra(const struct frame_tag *tag, bool v6)
 {

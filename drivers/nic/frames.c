@@ -101,8 +101,8 @@ void frame_ips(const uint8_t *frame, const struct pkt_info *info, struct frame_a
 	const struct ipv6_hdr *v6 = (const struct ipv6_hdr *)l3;
 	bool is_v6 = info->kind == PKT_IPV6;
 
-	a->src_ip = is_v6 ? ip_key_v6(v6->src) : ip_key_v4(be32_get(&v4->src));
-	a->dst_ip = is_v6 ? ip_key_v6(v6->dst) : ip_key_v4(be32_get(&v4->dst));
+	a->src_ip = is_v6 ? frame_ip_v6(v6->src) : ip_key_v4(be32_get(&v4->src));
+	a->dst_ip = is_v6 ? frame_ip_v6(v6->dst) : ip_key_v4(be32_get(&v4->dst));
 	a->tag = frame_tag_of(info);
 }
 

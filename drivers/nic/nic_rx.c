@@ -163,7 +163,7 @@ static void on_mac_control(struct nic *nic, const uint8_t *frame, uint32_t len)
 
 static struct ip_key address_of(const struct neighbour_msg *m, const uint8_t *at)
 {
-	return m->family == 4 ? ip_key_v4(be32_get(at)) : ip_key_v6(at);
+	return m->family == 4 ? ip_key_v4(be32_get(at)) : frame_ip_v6(at);
 }
 
 // ARP, or a solicitation or advertisement of neighbour discovery, in the NIC's VLAN.

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "dataplane/packet/icrc.h"
+#include "dataplane/packet/neighbour.h"
 #include "dataplane/packet/parse.h"
 #include "dataplane/packet/wire.h"
 #include "tests/lab/nic/loop.h"
@@ -128,6 +129,36 @@ static void ipv6_goes_without_a_tag(void **state)
 	assert_true(seen.untagged != 0 && seen.ipv4 == 0);
 	assert_int_equal(loop_stats(&l, 0).timeouts, 0);
 	loop_down(&l);
+}
+
+// Frames with which NIC 1 answers a solicitation over IPv6.
+static uint64_t answers(struct ip_key sender, struct ip_key target)
+{
+	struct neighbour_msg m = {.family = 6, .request = true, .has_mac = true,
+				  .sender_mac = {2, 0, 0, 0, 0, 9}};
+	uint8_t frame[NEIGHBOUR_MSG_MAX];
+	struct loop l;
+	uint64_t n;
+
+	ip_key_put(m.sender, sender);
+	ip_key_put(m.target, target);
+	begin(&l, without_tag);
+	loop_inject(&l, 1, frame, neighbour_build(frame, &m));
+	loop_run(&l, 1000000, 0);
+	n = loop_stats(&l, 1).tx_frames;
+	assert_int_equal(loop_stats(&l, 1).ignored, n == 0);
+	loop_down(&l);
+	return n;
+}
+
+static void a_mapped_address_of_ipv6_is_nobodys(void **state)
+{
+	const struct ip_key other = {0xfdull << 56, 0x99};
+
+	(void)state;
+	assert_int_equal(answers(other, ip6[1]), 1);
+	assert_int_equal(answers(other, ip_key_v4(LOOP_IP1)), 0);
+	assert_int_equal(answers(ip_key_v4(LOOP_IP0), ip6[1]), 0);
 }
 
 static void other_vlan(unsigned side, struct nic_config *c)
@@ -301,6 +332,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_frame_has_the_tag),
 		cmocka_unit_test(ipv6_goes_without_a_tag),
+		cmocka_unit_test(a_mapped_address_of_ipv6_is_nobodys),
 		cmocka_unit_test(frames_of_another_vlan_are_ignored),
 		cmocka_unit_test(data_of_another_vlan_is_no_queue_pairs),
 		cmocka_unit_test(a_pause_stops_the_class_of_tagged_frames),
