@@ -206,20 +206,21 @@ static int put_leaf(struct gate *g, unsigned c)
 static int put_filter(struct gate *g, unsigned c, uint16_t protocol, uint32_t mask, uint32_t value)
 {
 	const unsigned order = protocol == ETH_P_IP ? 1 : 2;
-	const struct {
-		struct tc_u32_sel sel;
-		struct tc_u32_key key;
-	} first_word = {{.flags = TC_U32_TERMINAL, .nkeys = 1},
-			{.mask = htonl(mask), .val = htonl(value)}};
+	_Alignas(struct tc_u32_sel) char first_word[sizeof(struct tc_u32_sel) +
+						    sizeof(struct tc_u32_key)] = {0};
+	struct tc_u32_sel *sel = (void *)first_word;
 	struct nlattr *options;
 	struct message m;
 
+	sel->flags = TC_U32_TERMINAL;
+	sel->nkeys = 1;
+	sel->keys[0] = (struct tc_u32_key){.mask = htonl(mask), .val = htonl(value)};
 	message_begin(g, &m, RTM_NEWTFILTER, NLM_F_CREATE | NLM_F_EXCL, id_of(0), 0);
 	m.tc->tcm_info = TC_H_MAKE(order << 16, htons(protocol));
 	mnl_attr_put_strz(m.h, TCA_KIND, "u32");
 	options = mnl_attr_nest_start(m.h, TCA_OPTIONS);
 	mnl_attr_put_u32(m.h, TCA_U32_CLASSID, id_of(c + 1));
-	mnl_attr_put(m.h, TCA_U32_SEL, sizeof(first_word), &first_word);
+	mnl_attr_put(m.h, TCA_U32_SEL, sizeof(first_word), first_word);
 	mnl_attr_nest_end(m.h, options);
 	return message_send(g, &m);
 }
