@@ -200,11 +200,11 @@ def a_pause_that_is_not_repeated_runs_out(world):
 
 @on_a_host
 def a_released_class_sends_at_once_though_all_senders_wait(world):
-    """The queue htb looks by itself a second after it found all classes held. So of five releases
-    the quickest takes a part of that second."""
+    """The queue htb looks by itself a second after it found all classes held. So by itself few of
+    seven releases take less than a tenth of that second."""
     hostd, peer, three = Hostd(world).ready(), Peer(world), Sender(world, 3)
     took = []
-    for _ in range(5):
+    for _ in range(7):
         peer.send(pfc(c3=QUANTA))
         three.fill()
         before, began = peer.got(3), time.monotonic()
@@ -212,7 +212,7 @@ def a_released_class_sends_at_once_though_all_senders_wait(world):
         eventually(lambda: peer.got(3) > before, "class 3 goes on")
         took.append(time.monotonic() - began)
         eventually(lambda: peer.got(3) == three.sent, "and all of it", 20)
-    want(min(took) < (1 - STILL_S) / 2, f"seconds until a frame: {took}")
+    want(sorted(took)[3] < 0.1, f"seconds until a frame: {took}")
     hostd.end()
 
 
