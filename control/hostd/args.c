@@ -30,7 +30,7 @@ static bool take_speed(const struct opt *row, char *text, void *out)
 }
 
 // Reads a whole number below n. Returns the text behind the number, or NULL.
-static const char *read_number(const char *text, unsigned n, unsigned *out)
+static const char *read_below(const char *text, unsigned n, unsigned *out)
 {
 	size_t len = strspn(text, "0123456789");
 
@@ -42,18 +42,18 @@ static const char *read_number(const char *text, unsigned n, unsigned *out)
 // CLASS, CLASS:DSCP or CLASS:DSCP-DSCP.
 static bool read_class(const char *text, unsigned *c, unsigned *first, unsigned *last)
 {
-	text = read_number(text, N_CLASSES, c);
+	text = read_below(text, N_CLASSES, c);
 	if (text == NULL)
 		return false;
 	*first = *c * DSCPS_PER_CLASS;
 	*last = *first + DSCPS_PER_CLASS - 1;
 	if (*text == '\0')
 		return true;
-	if (*text != ':' || (text = read_number(text + 1, DSCPS, first)) == NULL)
+	if (*text != ':' || (text = read_below(text + 1, DSCPS, first)) == NULL)
 		return false;
 	*last = *first;
 	if (*text == '-')
-		text = read_number(text + 1, DSCPS, last);
+		text = read_below(text + 1, DSCPS, last);
 	return text != NULL && *text == '\0' && *first <= *last;
 }
 

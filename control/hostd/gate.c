@@ -21,7 +21,7 @@
 #include "dataplane/units.h"
 
 enum {
-	MAJOR = 0xfc, // of the root: nobody else's, it is hoped
+	MAJOR = 0xfc, // of the root; handles that the kernel chooses begin at 0x8000
 	OTHER = N_CLASSES + 1, // minors: class c has c + 1
 	KICK,
 	LINE,

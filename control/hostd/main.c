@@ -83,7 +83,8 @@ static bool open_packets(struct hostd *d, unsigned ifindex)
 	const struct sockaddr_ll from = {.sll_family = AF_PACKET, .sll_ifindex = (int)ifindex,
 					 .sll_protocol = htons(ETH_P_PAUSE)};
 
-	// A card, or the virtio device of a guest, drops frames to groups that nobody has joined.
+	// A card, or the virtio device of a guest, drops frames to a group that no socket has
+	// joined.
 	const struct packet_mreq group = {.mr_ifindex = (int)ifindex, .mr_alen = ETH_ALEN,
 					  .mr_type = PACKET_MR_MULTICAST,
 					  .mr_address = {0x01, 0x80, 0xc2, 0, 0, 0x01}};
@@ -228,8 +229,8 @@ static int take_news(struct hostd *d)
 	return news ? gate_resize(d->gate, d->args, d->held) : 0;
 }
 
-// What was held leaves before the queues go.
-static void drain(struct hostd *d)
+// Waits until the frames that were held have left, or DRAIN_NS are over.
+static void drain_queues(struct hostd *d)
 {
 	uint64_t end_ns = monotonic_ns() + DRAIN_NS;
 
@@ -269,7 +270,7 @@ static bool hostd_loop(struct hostd *d)
 	if (rc == -ENOENT)
 		return failed(d, "somebody removed its queues; start weir-hostd again", 0);
 	if (rc == 0)
-		drain(d);
+		drain_queues(d);
 	return rc == 0 || failed(d, "", rc);
 }
 

@@ -65,7 +65,7 @@ struct lab_flow {
 	const char *sizes_file; // of those, or NULL
 	struct trace played; // SIZE_TRACE; its hosts are indexes of src
 	uint8_t classes; // bitmap: those of its frames
-	uint32_t n_tagged; // hosts of src and dst whose frames have a tag
+	uint32_t n_tagged; // hosts of src and dst that send tagged frames
 	bool has_ip6; // at some host of src
 	struct storage_params store;
 	struct tcp_params tcp_params; // of flow_is_tcp

@@ -733,7 +733,7 @@ static void claim_codes(struct resolver *r, uint8_t cls)
 	}
 }
 
-// What the frames have beside the class, at all of the flow's hosts.
+// Reads the tag and the IP family of the flow, for all of its hosts.
 static void resolve_frames(struct resolver *r)
 {
 	struct lab_flow *f = r->f;

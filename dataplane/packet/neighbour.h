@@ -34,6 +34,6 @@ bool is_station_mac(const uint8_t *mac);
 // frame: untagged. False when it is no such message, or is one that must be ignored.
 bool neighbour_parse(const uint8_t *frame, uint32_t len, struct neighbour_msg *out);
 
-// sender_mac, sender and target say it all; writes up to NEIGHBOUR_MSG_MAX bytes and returns how
-// many. What is sent comes from sender_mac.
+// Writes up to NEIGHBOUR_MSG_MAX bytes and returns how many. sender_mac, sender and target say it
+// all; sender_mac is also the source of the frame.
 uint16_t neighbour_build(uint8_t *out, const struct neighbour_msg *m);

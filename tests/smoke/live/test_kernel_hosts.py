@@ -66,15 +66,6 @@ def tcp(world, client, server, address, *args):
     want(bps > LEAST_BPS, f"TCP to {address}: {bps / 1e6:.1f} Mb/s")
 
 
-def socket_overflows(world, host):
-    """Datagrams that arrived at the host and found the socket's buffer full."""
-    rows = [line.split() for line in world.run(host, "cat", "/proc/net/snmp", "/proc/net/snmp6")
-            .stdout.splitlines()]
-    names, values = [r for r in rows if r[0] == "Udp:"]
-    v4 = int(values[names.index("RcvbufErrors")])
-    return v4 + sum(int(r[1]) for r in rows if r[0] == "Udp6RcvbufErrors")
-
-
 def udp(world, client, server, address, size):
     """What the receiving process was too late for arrived all the same."""
     before = socket_overflows(world, server)
@@ -225,7 +216,8 @@ def a_bridge_without_vlans_passes_tags_unchanged():
 
 
 live.need_root("iperf3", "ping")
-from switch import Programs, Switch # noqa: E402: the path is set by live
+from iperf import socket_overflows # noqa: E402: the path is set by live
+from switch import Programs, Switch # noqa: E402
 from world import World, switch_name # noqa: E402
 
 PROGRAMS = Programs(sys.argv[1])
