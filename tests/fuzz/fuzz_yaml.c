@@ -10,6 +10,8 @@
 #include "control/config/compile.h"
 #include "control/config/config.h"
 #include "control/config/plan.h"
+#include "dataplane/forward/fdb.h"
+#include "dataplane/forward/vtep.h"
 
 static FILE *nowhere;
 
@@ -121,8 +123,13 @@ static void check_policy(const struct policy *p)
 			min += p->ports[i].pg[g].min_cells;
 	}
 	FUZZ_CHECK(min + b->ingress_pool_cells + b->headroom_pool_cells <= b->total_cells);
-	for (unsigned i = 0; i < p->n_fdb; i++)
-		FUZZ_CHECK(p->fdb[i].port < p->n_ports && !(p->fdb[i].mac[0] & 1));
+	for (unsigned i = 0; i < p->n_fdb; i++) {
+		unsigned at = p->fdb[i].port;
+
+		FUZZ_CHECK(!(p->fdb[i].mac[0] & 1));
+		FUZZ_CHECK(at < p->n_ports || at == FDB_ROUTER ||
+			   (at >= VTEP_FIRST && at < VTEP_FIRST + VTEP_MAX_PEERS));
+	}
 }
 
 // The plan goes nowhere, and so do the warnings it repeats.
