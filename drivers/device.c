@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 Without DPDK: texts, one ioctl, and the sizes of rings and
-// frames, which drivers and the plan of a policy share.
+// SPDX-License-Identifier: Apache-2.0
+// Without DPDK: texts, one ioctl, and the sizes of rings and frames, which drivers and the plan of
+// a policy share.
 #include "drivers/device.h"
 
 #include <errno.h>

@@ -1,11 +1,10 @@
-// SPDX-License-Identifier: Apache-2.0 DCQCN in a NIC (Zhu et al., SIGCOMM 2015, sections 3 and 5;
-// NVIDIA's ConnectX parameters): each parameter once, as a row of CC_KEYS, the presets, and the two
-// ends of a queue pair. The notification point turns CE marks into CNPs, the reaction point turns
-// CNPs into a rate. Pure: time is an argument, integers only, so that a run repeats to the byte.
-// The owner of the NIC calls it. It builds, sends and paces nothing, and knows no units as people
-// write them: these are control's.
-//
-// A zeroed cc_config is a NIC without DCQCN: it sends no CNP and obeys none.
+// SPDX-License-Identifier: Apache-2.0
+// DCQCN in a NIC (Zhu et al., SIGCOMM 2015, sections 3 and 5; NVIDIA's ConnectX parameters): each
+// parameter once, as a row of CC_KEYS, the presets, and the two ends of a queue pair. The
+// notification point turns CE marks into CNPs, the reaction point turns CNPs into a rate. Pure:
+// time is an argument, integers only, so that a run repeats to the byte. The owner of the NIC calls
+// it. It builds, sends and paces nothing, and knows no units as people write them: these are
+// control's.  A zeroed cc_config is a NIC without DCQCN: it sends no CNP and obeys none.
 #pragma once
 
 #include <stdbool.h>
