@@ -10,10 +10,11 @@ import time
 
 from acts import at_rest
 from meter import Meter
-from play import keep, model_time
+from play import model_time
 from screen import BOLD, DIM, GREEN
+from story import Story, staged
 from switch import Host, Switch, pick, quiet
-from table import aligned, count, kb, scene, show_checks
+from table import aligned, count, kb, scene
 from world import Failed, QuickWorld
 
 SCALE, PORT, RECEIVER = 50, "p9", 9
@@ -166,27 +167,13 @@ def kb_of(n):
     return f"{n / 1000:.1f} KB" if n < 10000 else kb(n)
 
 
-class AutoPlay:
-    def __init__(self, programs, screen, sample_policy, name, logs=None):
-        self.programs, self.screen, self.name, self.logs = programs, screen, name, logs
-        self.result = None
-        with open(sample_policy) as f:
-            self.policy = f.read()
-
+class AutoPlay(Story):
     def act(self, n):
         """Returns the record of the act, its checks included."""
         scene(self.screen, n, len(TITLES), TITLES[n], PICTURE, TEXTS)
-        with QuickWorld(RECEIVER) as world:
-            try:
-                r = self.run(world)
-            finally:
-                if self.logs:
-                    keep(self.logs, world, n)
-        self.result = r
-        checks = [{"check": name, "ok": bool(ok), "figures": text}
-                  for name, (ok, text) in ((name, fn(r)) for name, fn in CHECKS)]
-        show_checks(self.screen, checks)
-        return {"act": n, "title": TITLES[n], "world": "live", "checks": checks,
+        with staged(QuickWorld(RECEIVER), self.logs, n) as world:
+            r = self.results[n] = self.run(world)
+        return {"act": n, "title": TITLES[n], "world": "live", "checks": self.judge(CHECKS, r),
                 "phases": r.phases, "events": r.events, "switch": r.final, "balance": r.balance,
                 "hosts": r.hosts, "status": r.status}
 
@@ -261,12 +248,6 @@ class AutoPlay:
             model = f": {row['model']}" if row["model"] else ""
             self.screen.say(f"           why: {row['reason']}{model}", indent=16)
 
-    def tell(self, switch, words, lines):
-        self.screen.say(f"\n  $ weirctl -s {switch.name} {words}")
-        for line in lines:
-            self.screen.say(f"  {line}", indent=6)
-        self.screen.say()
-
     def finish(self, switch, receiver, r):
         self.show_state(switch, r.rows(-1)[-1])
         self.tell(switch, "show events", [line for line in switch.ctl("show", "events").splitlines()
@@ -289,7 +270,7 @@ class AutoPlay:
 
     def seen(self, _):
         """The thresholds of each workload, and what they did."""
-        r = self.result
+        r, = self.results.values()
         for i, p in enumerate(r.phases):
             yield (f"{p['workload']}: kmin {kb_of(r.kmin(i))}; "
                    f"{r.reasons(i)[-1] if r.reasons(i) else 'nothing has changed'}")

@@ -3,9 +3,9 @@
 traffic of a lossless class goes on by the other one, with PFC and ECN."""
 import time
 
-from play import keep
 from routers import LAN, PLANE, READY_S, UNTIL_STOPPED, Routers, outages_ms
 from screen import BOLD
+from story import Story, staged
 from switch import pick
 from table import count, scene, show_checks
 from world import eventually
@@ -24,11 +24,7 @@ AT_MOST_MS = 200
 AFTER_S = 2
 
 
-class BgpPlay:
-    def __init__(self, programs, screen, policy, name, logs):
-        del policy # conf/frr has it
-        self.programs, self.screen, self.name, self.logs = programs, screen, name, logs
-
+class BgpPlay(Story):
     def queue(self, port):
         return pick(self.switch.show("queues")["queues"], port=port, queue=3)
 
@@ -38,12 +34,8 @@ class BgpPlay:
 
     def act(self, n):
         scene(self.screen, n, len(TITLES), TITLES[n], PICTURE, TEXTS)
-        with Routers() as world:
-            try:
-                return self.play(world)
-            finally:
-                if self.logs:
-                    keep(self.logs, world, n)
+        with staged(Routers(), self.logs, n) as world:
+            return self.play(world)
 
     def play(self, world):
         self.switch = world.start_switch(self.programs, self.name)

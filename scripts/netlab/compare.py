@@ -16,8 +16,9 @@ import sys
 import kernel_tcp
 from acts import time_scale_of
 from meter import Meter
-from play import keep, model_time
+from play import model_time
 from screen import Screen
+from story import staged
 from switch import Host, Programs, Switch, pick
 from world import Failed, QuickWorld, run, switch_name
 
@@ -251,18 +252,14 @@ def live(args, programs, name, screen):
     policy = re.sub(r"^  time_scale: \d+$", f"  time_scale: {scale}", policy, flags=re.MULTILINE)
     policy = policy.replace("  name: compare\n", f"  name: {switch_name()}\n")
     window = window_of(args, experiment)
-    with QuickWorld(RECEIVER) as world:
-        try:
-            Switch(world, programs, switch_name(), policy)
-            hosts = start_hosts(world, programs, experiment, scale, window[1])
-            found = measure(scale, window, screen)
-            for h in hosts:
-                if not h.process.running():
-                    raise Failed(f"{h.name} ended before its time\n{h.process.said()}")
-            return scale, found
-        finally:
-            if args.keep_logs:
-                keep(args.keep_logs, world, name)
+    with staged(QuickWorld(RECEIVER), args.keep_logs, name) as world:
+        Switch(world, programs, switch_name(), policy)
+        hosts = start_hosts(world, programs, experiment, scale, window[1])
+        found = measure(scale, window, screen)
+        for h in hosts:
+            if not h.process.running():
+                raise Failed(f"{h.name} ended before its time\n{h.process.said()}")
+        return scale, found
 
 
 def start_hosts(world, programs, experiment, scale, end_ms):

@@ -10,11 +10,11 @@ import statistics
 import time
 
 from peered import SPACES, Peers
-from play import keep
 from routers import PAUSER
 from screen import BOLD, DIM
+from story import Story, staged
 from switch import Host, pick
-from table import aligned, count, scene, show_checks
+from table import aligned, count, scene
 from world import Failed, eventually
 
 HOSTS = {"t1": 1, "i1": 2, "t2": 3, "i2": 4, "i3": 5} # number of the link, and of the address
@@ -222,11 +222,9 @@ def ms(x):
 class Fabric(Peers):
     """Two switches with a link between them."""
 
-    def __init__(self, programs, sample_policy, name):
+    def __init__(self, programs, policy, name):
         super().__init__(programs, HOMES)
-        self.name = name
-        with open(sample_policy) as f:
-            self.policy = f.read()
+        self.policy, self.name = policy, name
 
     def build(self):
         super().build()
@@ -248,20 +246,16 @@ class Fabric(Peers):
         return text
 
 
-class InofPlay:
-    def __init__(self, programs, screen, sample_policy, name, logs=None):
-        self.programs, self.screen, self.name, self.logs = programs, screen, name, logs
-        self.sample_policy, self.checks = sample_policy, []
+class InofPlay(Story):
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.checks = []
 
     def act(self, n):
         scene(self.screen, n, len(TITLES), TITLES[n], PICTURE, TEXTS)
         self.result, self.hosts = Result(), {}
-        with Fabric(self.programs, self.sample_policy, self.name) as self.world:
-            try:
-                self.play()
-            finally:
-                if self.logs:
-                    keep(self.logs, self.world, n)
+        with staged(Fabric(self.programs, self.policy, self.name), self.logs, n) as self.world:
+            self.play()
         r = self.result
         self.table()
         return {"act": n, "title": TITLES[n], "world": "live", "checks": self.checks,
@@ -485,11 +479,7 @@ class InofPlay:
                 "connect": f"connects to {peer}", "disconnect": "ends"}[step]
 
     def check(self, part):
-        checks = [{"check": text, "ok": bool(ok), "figures": figures}
-                  for text, (ok, figures) in ((text, fn(self.result))
-                                              for text, fn in CHECKS[part])]
-        show_checks(self.screen, checks)
-        self.checks += checks
+        self.checks += self.judge(CHECKS[part], self.result)
 
     # ---- the end
 

@@ -11,10 +11,11 @@ import time
 from acts import at_rest, time_scale_of
 from cnps import Capture, need_judges, tshark_against, wrong_with
 from meter import Meter
-from play import keep, model_time
+from play import model_time
 from screen import BOLD, DIM, GREEN
+from story import Story, staged
 from switch import Host, Switch, pick
-from table import aligned, count, kb, scene, show_checks
+from table import aligned, count, kb, scene
 from world import Failed, QuickWorld
 
 SENDERS, RECEIVER = (1, 2, 3), 4
@@ -237,30 +238,20 @@ CHECKS = {
 }
 
 
-class IpccPlay:
-    def __init__(self, programs, screen, sample_policy, name, logs=None):
-        self.programs, self.screen, self.name, self.logs = programs, screen, name, logs
-        self.results = {}
+class IpccPlay(Story):
+    def __init__(self, *args):
+        super().__init__(*args)
         self.ecn = None # the first act, which the second is held against
-        with open(sample_policy) as f:
-            self.policy = f.read()
         need_judges()
 
     def act(self, number):
         """Returns the record of the act, its checks included."""
         scene(self.screen, number, len(TITLES), TITLES[number], PICTURE, TEXTS[number])
-        with QuickWorld(RECEIVER, tapped=True) as world:
-            try:
-                r = self.run(world, number)
-            finally:
-                if self.logs:
-                    keep(self.logs, world, number)
+        with staged(QuickWorld(RECEIVER, tapped=True), self.logs, number) as world:
+            r = self.results[number] = self.run(world, number)
         self.ecn = self.ecn or r
-        self.results[number] = r
-        checks = [{"check": name, "ok": bool(ok), "figures": text}
-                  for name, (ok, text) in ((n, fn(r, self.ecn)) for n, fn in CHECKS[number])]
-        show_checks(self.screen, checks)
-        return {"act": number, "title": TITLES[number], "world": "live", "checks": checks,
+        return {"act": number, "title": TITLES[number], "world": "live",
+                "checks": self.judge(CHECKS[number], r, self.ecn),
                 "balance": r.balance, "switch": r.final, "cnps": r.cnps,
                 "senders": list(r.senders.values()), "receiver": r.receiver, "status": r.status,
                 "samples": r.samples, "flows": r.flows,
@@ -336,7 +327,7 @@ class IpccPlay:
         rows = [(f"  {f['from']}", f["to"], hex(f["sender_qp"] or 0), f["source"],
                  f"{f['rate_bps'] / 1e9:.1f}", count(f["cnps_seen"]), count(f["cnps_sent"]))
                 for f in flows]
-        self.tell(f"weirctl -s {name} show flows", FLOW_HEADS, rows, FLOW_WIDTHS)
+        self.show_columns(f"weirctl -s {name} show flows", FLOW_HEADS, rows, FLOW_WIDTHS)
 
     def show_cnps(self, name, cnps):
         """The longest queues among the CNPs that the switch explains."""
@@ -344,9 +335,9 @@ class IpccPlay:
         rows = [(f"  {c['from']}", hex(c["sender_qp"]), f"{c['length_bytes'] / 1e3:.1f}",
                  f"{c['kmin_bytes'] / 1e3:.1f}", f"{c['trend_bytes'] / 1e3:+.1f}",
                  f"{c['share_percent']} %", c["told"]) for c in cnps]
-        self.tell(f"weirctl -s {name} show cnps --all", CNP_HEADS, rows, CNP_WIDTHS)
+        self.show_columns(f"weirctl -s {name} show cnps --all", CNP_HEADS, rows, CNP_WIDTHS)
 
-    def tell(self, command, heads, rows, widths):
+    def show_columns(self, command, heads, rows, widths):
         """Some columns of what a command shows."""
         self.screen.say(f"\n  $ {command}        (some of its columns)")
         self.screen.row([(c, BOLD) for c in aligned(heads, widths)])

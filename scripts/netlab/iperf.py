@@ -5,16 +5,15 @@ h1 sends to h3 in class 3, h2 in class 5. The kernel of a host ignores PFC, unti
 it obey.
 """
 import json
-import os
 import sys
 import time
 
 from acts import at_rest
 from meter import Meter
-from play import keep
 from screen import ALARM, BOLD, DIM, YELLOW
+from story import Story, staged
 from switch import Switch, pick
-from table import aligned, count, scene, show_checks
+from table import aligned, count, scene
 from world import Failed, QuickWorld
 
 SPEED, RECEIVER_SPEED_BPS = "250M", 100e6
@@ -293,27 +292,14 @@ class Narrator:
         self.screen.row(list(zip(cells, colours)))
 
 
-class IperfPlay:
-    def __init__(self, programs, screen, sample_policy, name, logs=None):
-        self.programs, self.screen, self.name, self.logs = programs, screen, name, logs
-        self.results = {}
-        with open(sample_policy) as f:
-            self.policy = f.read().replace("  name: iperf\n", f"  name: {name}\n")
-
+class IperfPlay(Story):
     def act(self, number):
         """Returns the record of the act, its checks included."""
         scene(self.screen, number, len(TITLES), TITLES[number], PICTURE, TEXTS[number])
-        with QuickWorld(3) as world:
-            try:
-                r = self.run(world, number)
-            finally:
-                if self.logs:
-                    keep(self.logs, world, number)
-        self.results[number] = r
-        checks = [{"check": name, "ok": bool(ok), "figures": text}
-                  for name, (ok, text) in ((n, fn(r)) for n, fn in [*CHECKS[number], BALANCED])]
-        show_checks(self.screen, checks)
-        return {"act": number, "title": TITLES[number], "world": "live", "checks": checks,
+        with staged(QuickWorld(3), self.logs, number) as world:
+            r = self.results[number] = self.run(world, number)
+        return {"act": number, "title": TITLES[number], "world": "live",
+                "checks": self.judge([*CHECKS[number], BALANCED], r),
                 "balance": r.balance, "switch": r.final, "hostd": r.hostd,
                 "iperf3": {c: e["end"] for c, e in r.ends.items()}}
 
@@ -327,7 +313,8 @@ class IperfPlay:
         r = Result()
         for i in (1, 2, 3):
             world.run(f"h{i}", "ip", "addr", "add", f"10.0.0.{i}/24", "dev", f"e{i}")
-        switch = Switch(world, self.programs, self.name, self.policy)
+        switch = Switch(world, self.programs, self.name,
+                        self.policy.replace("  name: iperf\n", f"  name: {self.name}\n"))
         hostds = {c: Hostd(world, self.programs, i) for c, i in HOSTS.items()} if number > 1 else {}
         if number == 3:
             clients = [Iperf(world, c, TCP, END_S) for c in HOSTS]

@@ -13,7 +13,6 @@ import queue
 import shlex
 import socket
 import threading
-import time
 
 import guest
 from world import Failed, eventually

@@ -9,6 +9,7 @@ import time
 import acts
 from acts import (ACTS, RECEIVER_PORT, SPEED, Result, lossless_weights, plan_of, policy_of, record,
                   speeds_of, time_scale_of)
+from story import Story, staged
 from switch import Host, Switch
 from table import at_rest, live_table, scene, show_checks
 from world import Failed, QuickWorld
@@ -33,15 +34,6 @@ def progress(act, real_s, seconds, model_s):
     ends = f"{min(real_s, seconds):.0f} of {seconds} s" if real_s <= seconds else "the rest arrives"
     return (f"act {act} of {len(ACTS)}, {ends}: {model_s * 1e3:.1f} ms of model time; "
             "Gb/s are the model's")
-
-
-def keep(logs, world, act):
-    """Copies what the programs printed."""
-    for name in os.listdir(world.logs):
-        with open(os.path.join(world.logs, name), "rb") as f:
-            data = f.read()
-        with open(os.path.join(logs, f"act{act}-{name}"), "wb") as f:
-            f.write(data)
 
 
 def draw(screen, result, text, at=-1, sending=True, last=False):
@@ -152,21 +144,12 @@ class Virtual(Acts):
         return json.loads(done.stdout)
 
 
-class Play(Acts):
-    def __init__(self, programs, screen, sample_policy, name, logs=None):
-        self.programs, self.screen, self.name, self.logs = programs, screen, name, logs
-        with open(sample_policy) as f:
-            self.policy = f.read()
-
+class Play(Acts, Story):
     def act(self, number, seconds=None):
         """Returns the record of the act, its checks included."""
         self.begin(number)
-        with QuickWorld(3) as world:
-            try:
-                result = self.run(world, number, plan_of(number, seconds))
-            finally:
-                if self.logs:
-                    keep(self.logs, world, number)
+        with staged(QuickWorld(3), self.logs, number) as world:
+            result = self.run(world, number, plan_of(number, seconds))
         return self.end(number, "live", result)
 
     def run(self, world, number, plan):

@@ -17,7 +17,7 @@ import signal
 import time
 
 from switch import Switch
-from world import PREFIX, Failed, QuickWorld, run
+from world import Failed, QuickWorld, run
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CONF = os.path.join(ROOT, "conf", "frr")

@@ -9,10 +9,10 @@ import time
 
 from acts import at_rest
 from meter import Meter
-from play import keep
 from screen import ALARM, BOLD, DIM, YELLOW
+from story import Story, staged
 from switch import Host, Switch, pick
-from table import aligned, count, kb, scene, show_checks
+from table import aligned, count, kb, scene
 from world import Failed, QuickWorld
 
 SPEED = "80M"
@@ -275,27 +275,14 @@ def grew(a, b, port, key):
     return now > before
 
 
-class StormPlay:
-    def __init__(self, programs, screen, sample_policy, name, logs=None):
-        self.programs, self.screen, self.name, self.logs = programs, screen, name, logs
-        self.results = {}
-        with open(sample_policy) as f:
-            self.policy = f.read()
-
+class StormPlay(Story):
     def act(self, number):
         """Returns the record of the act, its checks included."""
         scene(self.screen, number, len(TITLES), TITLES[number], PICTURE, TEXTS[number])
-        with QuickWorld(3) as world:
-            try:
-                r = self.run(world, number)
-            finally:
-                if self.logs:
-                    keep(self.logs, world, number)
-        self.results[number] = r
-        checks = [{"check": name, "ok": bool(ok), "figures": text}
-                  for name, (ok, text) in ((n, fn(r)) for n, fn in CHECKS[number])]
-        show_checks(self.screen, checks)
-        return {"act": number, "title": TITLES[number], "world": "live", "checks": checks,
+        with staged(QuickWorld(3), self.logs, number) as world:
+            r = self.results[number] = self.run(world, number)
+        return {"act": number, "title": TITLES[number], "world": "live",
+                "checks": self.judge(CHECKS[number], r),
                 "balance": r.balance, "switch": r.final, "sender": r.sender}
 
     def seen(self, _):
@@ -321,7 +308,7 @@ class StormPlay:
         self.watch(switch, sender, r, Narrator(self.screen, number))
         self.finish(switch, sender, listeners, r)
         if number == 2:
-            self.tell(switch, ["show", "events"],
+            self.tell(switch, "show events",
                       [line for line in r.final["events"] if " pfc-storm" in line])
         return r
 
@@ -347,14 +334,8 @@ class StormPlay:
             r.storm = (s["t"], s["t"] + STORM_S - 2 * SAMPLE_EVERY_S)
         if mad and r.mid is None and s["t"] > r.storm[0] + STORM_S / 2:
             r.mid = switch.show("causes")
-            words = ["show", "pfc", "--why"]
-            self.tell(switch, words, switch.ctl(*words).rstrip().splitlines())
-
-    def tell(self, switch, words, lines):
-        self.screen.say(f"\n  $ weirctl -s {switch.name} {' '.join(words)}")
-        for line in lines:
-            self.screen.say(f"  {line}")
-        self.screen.say()
+            words = "show pfc --why"
+            self.tell(switch, words, switch.ctl(*words.split()).rstrip().splitlines())
 
     def finish(self, switch, sender, listeners, r):
         time.sleep(0.5)

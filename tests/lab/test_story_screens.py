@@ -82,8 +82,8 @@ def show_storm(screen):
             r.samples.append(storm_sample(i / 4, act))
             narrator.take(r, i / 4)
         r.final = r.samples[-1]
-        play.tell(Recorded, ["show", "pfc", "--why"], Recorded.ctl().splitlines())
-        play.tell(Recorded, ["show", "events"], [EVENT])
+        play.tell(Recorded, "show pfc --why", Recorded.ctl().splitlines())
+        play.tell(Recorded, "show events", [EVENT])
         table.show_checks(screen, [CHECK])
     table.report(screen, [{"checks": [CHECK]}], play.seen([]), READ_ON)
 
@@ -121,7 +121,7 @@ def auto_row(t, mode, kmin):
 
 def show_auto(screen):
     play = auto.AutoPlay(None, screen, os.path.join(ROOT, "conf/auto-ecn.yaml"), "story")
-    r = play.result = auto.Result()
+    r = play.results[1] = auto.Result()
     table.scene(screen, 1, 1, auto.TITLES[1], auto.PICTURE, auto.TEXTS)
     play.head()
     for n, (workload, kmin) in enumerate(zip(auto.PHASES, (160000, 3044, 160000))):
