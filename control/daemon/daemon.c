@@ -702,16 +702,20 @@ static void run_loop(struct daemon *d)
 	}
 }
 
-// Stops admission and the workers; a second signal cuts it short.
+// Stops admission and the workers; a second signal cuts it short. Workers send nothing of control
+// once admission is held, so LLDP's last frames leave before.
 static void drain(struct daemon *d)
 {
 	static const struct timespec pause = {.tv_nsec = 1000000};
 	uint64_t end_ns = clock_now_ns(&d->clock) + DRAIN_NS;
-	uint64_t request = switch_hold_admission(d->sw, true);
-	uint64_t now_ns;
+	uint64_t now_ns, request;
 
 	systemd_stopping(&d->systemd);
 	reload_forbid_rollback(d->reload);
+	lldp_end(d->lldp);
+	while (switch_sends_wait(d->sw) && stop_requests() < 2 && clock_now_ns(&d->clock) < end_ns)
+		nanosleep(&pause, NULL);
+	request = switch_hold_admission(d->sw, true);
 	do {
 		now_ns = clock_now_ns(&d->clock);
 		control_once(d, now_ns);

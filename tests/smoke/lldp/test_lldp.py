@@ -167,6 +167,24 @@ def tshark_reads_every_tlv():
         want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
 
 
+def a_switch_that_stops_is_forgotten():
+    with World(3) as world:
+        path = os.path.join(world.logs, "bye.pcap")
+        switch = Switch(world, PROGRAMS, switch_name(), policy())
+        host = Lldpd(world, 1)
+        eventually(host.neighbours, "lldpd has a neighbour")
+        dump = world.spawn("h1", "tcpdump", "tcpdump", "-i", "e1", "--immediate-mode", "-U", "-w",
+                           path, "ether", "proto", "0x88cc")
+        eventually(lambda: os.path.exists(path), "tcpdump listens")
+        want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
+        eventually(lambda: not host.neighbours(), "lldpd has forgotten the switch before 121 s")
+        dump.stop()
+        said = run("tshark", "-n", "-r", path, "-Y", "lldp.time_to_live == 0 && !_ws.malformed",
+                   "-T", "fields", "-e", "lldp.port.id").stdout.split()
+        want(said == ["p1"], f"{said}")
+        host.stop()
+
+
 FLOOD = """
 import socket, struct, sys
 s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
@@ -322,6 +340,7 @@ need("lldpd", "lldpcli", "tshark", "tcpdump")
 private(RUN)
 PROGRAMS = Programs(sys.argv[1])
 sys.exit(live.run_tests([lldpd_and_the_switch_know_each_other, auto_has_pfc_while_the_host_has_it,
-                         tshark_reads_every_tlv, a_host_that_floods_is_counted,
+                         tshark_reads_every_tlv, a_switch_that_stops_is_forgotten,
+                         a_host_that_floods_is_counted,
                          a_host_that_comes_and_goes_takes_nothing_from_other_ports,
                          the_commands_of_the_page_work]))
