@@ -991,6 +991,6 @@ uint16_t cfg_fdb_vid(const struct config *c, const struct cfg_fdb *f)
 
 	if (f->vlan.given)
 		return (uint16_t)f->vlan.n;
-	port = cfg_vlan_aware(c) ? cfg_find_port(c, f->port.text) : -1;
+	port = cfg_vlan_aware(c) && f->port.text != NULL ? cfg_find_port(c, f->port.text) : -1;
 	return port < 0 ? 0 : cfg_untagged(c->ports[port].item);
 }
