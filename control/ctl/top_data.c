@@ -381,9 +381,13 @@ static void rates_of_port(const struct top_port *before, struct top_row *r, doub
 		for (unsigned k = 0; k <= TOP_UNKNOWN; k++)
 			per_s[k] = top_per_s(before->cls[c].count[k], now->cls[c].count[k],
 					     seconds);
-		for (unsigned k = TOP_PAUSED_US; k <= TOP_PAUSING_US; k++)
+		// `seconds` is of weirctl's clock, and an answer may come late.
+		for (unsigned k = TOP_PAUSED_US; k <= TOP_PAUSING_US; k++) {
+			if (per_s[k] > 1e6)
+				per_s[k] = 1e6;
 			if (per_s[k] > r->per_s[k])
 				r->per_s[k] = per_s[k];
+		}
 	}
 	r->rx_percent =
 		percent_of_line(now, r->per_s[TOP_RX_BYTES], r->per_s[TOP_RX_FRAMES]);

@@ -48,6 +48,10 @@ static void rates_are_per_second_and_the_line_carries_preamble_and_gap(void **st
 	assert_true(near(rows->row[1].per_s[TOP_DROPS], 13));
 	assert_true(near(rows->row[1].cls_per_s[3][TOP_TX_BYTES], 1e6));
 	end(rows, s);
+	now.port[1].paused_us = 1580000; // the second answer came late
+	rows = rows_of(&idle, &now, TOP_SORT_PORT, s);
+	assert_true(near(rows->row[1].per_s[TOP_PAUSED_US], 1e6));
+	end(rows, s);
 	now.time_scale = 10; // a second of real time is a tenth of the model's
 	rows = rows_of(&idle, &now, TOP_SORT_PORT, s);
 	assert_true(near(rows->row[1].per_s[TOP_RX_BYTES], 61e7));
