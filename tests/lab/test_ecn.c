@@ -156,7 +156,9 @@ static void e3_not_ect_is_dropped_or_passed_and_ce_passes(void **state)
 	} t[] = {
 		// lossy: Not-ECT drops above kmax, CE and ECT pass
 		{"{ecn: on, kmin: 10KB, kmax: 10KB, pmax: 100%}", false, ECN_NOT_ECT, false, 11, 0},
+		{"{ecn: on, kmin: 10KB, kmax: 10KB, pmax: 100%}", false, ECN_NOT_ECT, true, 11, 0},
 		{"{ecn: on, kmin: 10KB, kmax: 10KB, pmax: 100%}", false, ECN_CE, false, 40, 40},
+		{"{ecn: on, kmin: 10KB, kmax: 10KB, pmax: 100%}", false, ECN_CE, true, 40, 40},
 		{"{ecn: on, kmin: 10KB, kmax: 10KB, pmax: 100%}", false, ECN_ECT0, false, 40, 29},
 		{"{ecn: on, kmin: 10KB, kmax: 10KB, pmax: 100%}", false, ECN_ECT1, true, 40, 29},
 		{"{ecn: on, kmin: 10KB, kmax: 10KB, pmax: 100%, not_ect: pass}", false, ECN_NOT_ECT,
@@ -165,6 +167,8 @@ static void e3_not_ect_is_dropped_or_passed_and_ce_passes(void **state)
 		{"{ecn: on, kmin: 10KB, kmax: 10KB, pmax: 100%}", true, ECN_NOT_ECT, true, 40, 0},
 		{"{ecn: on, kmin: 10KB, kmax: 10KB, pmax: 100%, not_ect: drop}", true, ECN_NOT_ECT,
 		 false, 11, 0},
+		{"{ecn: on, kmin: 10KB, kmax: 10KB, pmax: 100%, not_ect: drop}", true, ECN_CE, true,
+		 40, 40},
 		// ecn off: every frame counts as Not-ECT
 		{"{ecn: off, kmin: 10KB, kmax: 10KB, pmax: 100%}", false, ECN_ECT0, false, 11, 0},
 	};
