@@ -93,17 +93,13 @@ void fate_consumed(struct port *p, struct rte_mbuf *m)
 	rte_pktmbuf_free(m);
 }
 
-void fate_pfc_sent(struct worker *w, struct port *p, const struct pfc_times *times)
+void fate_pfc_sent(struct worker *w, struct port *p, const uint8_t *frame)
 {
-	uint8_t data[PFC_FRAME_LEN];
 	struct tap_meta meta = {.port = p->no, .direction = TAP_OUT, .cls = CLASS_NONE};
 
 	ctr_inc(&p->c.generated);
 	atomic_thread_fence(memory_order_release); // begun before it ends
 	ctr_inc(&p->c.transmitted);
-	// The frame itself is the driver's already.
-	if (!fate_is_watched(w) || !tap_wants(w->tap, p->no))
-		return;
-	pfc_frame_build(data, p->mac, times);
-	tap_bytes(w->tap, w->id, w->now_ns, data, sizeof(data), &meta);
+	if (fate_is_watched(w) && tap_wants(w->tap, p->no))
+		tap_bytes(w->tap, w->id, w->now_ns, frame, PFC_FRAME_LEN, &meta);
 }

@@ -191,5 +191,5 @@ void fate_not_sent(struct worker *w, struct port *p, struct frame *f, enum drop_
 // A control frame was taken in.
 void fate_consumed(struct port *p, struct rte_mbuf *m);
 
-// The driver has taken a PFC frame that was made here.
-void fate_pfc_sent(struct worker *w, struct port *p, const struct pfc_times *times);
+// The driver has taken a PFC or PAUSE frame that was made here. frame: its PFC_FRAME_LEN bytes.
+void fate_pfc_sent(struct worker *w, struct port *p, const uint8_t *frame);

@@ -118,17 +118,20 @@ static uint8_t classes_to_pause(const struct port *p)
 			if (p->xoff_pgs >> pp->classify.class_to_pg[c] & 1)
 				want |= (uint8_t)(1u << c);
 	want = ((want & pp->pfc.lossless) | p->pfc_tx.by_control) & (uint8_t)~p->unprotected;
-	return pp->pfc.whole_link && want != 0 ? pp->pfc.lossless : want;
+	return pp->pfc.whole_link && want != 0 ? want | pp->pfc.lossless : want;
 }
 
-static bool send_pfc(struct worker *w, struct port *p, const struct pfc_times *times)
+// whole_link: as PAUSE of 802.3x. False: the driver has no room, or memory is short.
+static bool send_pfc(struct worker *w, struct port *p, const struct pfc_times *times,
+		     bool whole_link)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(w->sw->pool);
+	uint8_t frame[PFC_FRAME_LEN];
 
 	if (m == NULL)
 		return false;
-	(p->pol->pfc.whole_link ? pause_frame_build : pfc_frame_build)(
-		(uint8_t *)rte_pktmbuf_append(m, PFC_FRAME_LEN), p->mac, times);
+	(whole_link ? pause_frame_build : pfc_frame_build)(frame, p->mac, times);
+	memcpy(rte_pktmbuf_append(m, sizeof(frame)), frame, sizeof(frame));
 	if (p->ops->tx(p->drv, &m, 1) == 0) {
 		rte_pktmbuf_free(m);
 		return false;
@@ -136,8 +139,22 @@ static bool send_pfc(struct worker *w, struct port *p, const struct pfc_times *t
 	// MAC control goes ahead of every queue and puts the shaper into debt.
 	shaper_update(&p->pol->shaper, &p->shaper, w->now_ns);
 	shaper_charge(&p->pol->shaper, &p->shaper, PFC_FRAME_LEN + LINK_OVERHEAD_BYTES);
-	fate_pfc_sent(w, p, times);
+	fate_pfc_sent(w, p, frame);
 	return true;
+}
+
+// The frame that is due, and before its last XON that of the other form, where one is owed.
+static bool send_due(struct worker *w, struct port *p, const struct pfc_times *times)
+{
+	const struct pfc_times xon = {.enable = pfc_tx_owed_xon(&p->pfc_tx, times)};
+	bool whole_link = p->pol->pfc.whole_link;
+
+	if (xon.enable != 0) {
+		if (!send_pfc(w, p, &xon, !whole_link))
+			return false;
+		p->pfc_tx.other_form = 0;
+	}
+	return send_pfc(w, p, times, whole_link);
 }
 
 uint64_t pause_send_now(struct worker *w, struct port *p)
@@ -149,7 +166,7 @@ uint64_t pause_send_now(struct worker *w, struct port *p)
 	if ((want | p->pfc_tx.paused) == 0 || !p->up)
 		return UINT64_MAX;
 	if (pfc_tx_due(params, &p->pfc_tx, want, w->now_ns, &times)) {
-		if (!send_pfc(w, p, &times)) {
+		if (!send_due(w, p, &times)) {
 			ctr_inc(&p->pfc_tx.retries);
 			port_set_add(&w->called, p->no);
 			return p->driver_wakes ? UINT64_MAX : w->now_ns;

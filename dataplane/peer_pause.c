@@ -4,6 +4,13 @@
 #include "dataplane/packet/pfc_frame.h"
 #include "dataplane/storm.h"
 
+static void obey(struct worker *w, struct port *p, const struct pfc_times *times)
+{
+	pfc_rx_frame(&p->pol->pfc, &p->pfc_rx, times, w->now_ns);
+	if (unlikely(p->stormed != 0))
+		storm_on_pause(w, p, times);
+}
+
 void peer_pause_on_frame(struct worker *w, struct port *p, const struct rte_mbuf *m)
 {
 	struct pfc_times times;
@@ -14,9 +21,7 @@ void peer_pause_on_frame(struct worker *w, struct port *p, const struct rte_mbuf
 			pfc_rx_frame_seen(&p->pol->pfc, &p->pfc_rx, &times);
 			break;
 		}
-		pfc_rx_frame(&p->pol->pfc, &p->pfc_rx, &times, w->now_ns);
-		if (unlikely(p->stormed != 0))
-			storm_on_pause(w, p, &times);
+		obey(w, p, &times);
 		break;
 	case MAC_CTRL_PFC_MISADDRESSED:
 		ctr_inc(&p->c.pfc_misaddressed);
@@ -25,7 +30,7 @@ void peer_pause_on_frame(struct worker *w, struct port *p, const struct rte_mbuf
 		ctr_inc(&p->c.pause_8023x);
 		times.enable &= p->pol->pfc.lossless;
 		if (p->pol->pfc.whole_link && times.enable != 0)
-			pfc_rx_frame(&p->pol->pfc, &p->pfc_rx, &times, w->now_ns);
+			obey(w, p, &times);
 		break;
 	case MAC_CTRL_MALFORMED:
 		ctr_inc(&p->c.pfc_malformed);
@@ -75,9 +80,7 @@ static void act(struct worker *w, struct port *p, unsigned c, const struct port_
 	uint32_t n = rec->seq - p->pause_seq[c];
 
 	times.quanta[c] = rec->quanta;
-	pfc_rx_frame(&p->pol->pfc, &p->pfc_rx, &times, w->now_ns);
-	if (unlikely(p->stormed != 0))
-		storm_on_pause(w, p, &times);
+	obey(w, p, &times);
 	ctr_add(&p->pfc_rx.stats[c].frames, n - 1);
 	ctr_add(&p->c.early_pauses, n);
 	p->pause_seq[c] = rec->seq;

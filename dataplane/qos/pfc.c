@@ -178,7 +178,22 @@ bool pfc_tx_due(const struct pfc_params *p, const struct pfc_tx_state *s, uint8_
 			f->quanta[c] = p->quanta;
 		}
 	}
+	if (p->whole_link && f->enable != 0)
+		for_each_bit (c, want) {
+			f->enable |= (uint8_t)(1u << c);
+			f->quanta[c] = p->quanta;
+		}
 	return f->enable != 0;
+}
+
+uint8_t pfc_tx_owed_xon(const struct pfc_tx_state *s, const struct pfc_times *f)
+{
+	if ((s->paused & (uint8_t)~f->enable) != 0)
+		return 0;
+	for_each_bit (c, f->enable)
+		if (f->quanta[c] != 0)
+			return 0;
+	return s->other_form;
 }
 
 void pfc_tx_sent(const struct pfc_params *p, struct pfc_tx_state *s, const struct pfc_times *f,
@@ -201,18 +216,22 @@ void pfc_tx_sent(const struct pfc_params *p, struct pfc_tx_state *s, const struc
 
 void pfc_tx_new_params(const struct pfc_params *p, struct pfc_tx_state *s, uint64_t now_ns)
 {
-	if (p->refresh_ns < s->after_ns || p->speed_bps > s->speed_bps)
+	if (p->whole_link != s->whole_link)
+		s->other_form = s->paused;
+	if (p->refresh_ns < s->after_ns || p->speed_bps > s->speed_bps ||
+	    p->whole_link != s->whole_link)
 		for (unsigned c = 0; c < N_CLASSES; c++)
 			s->refresh_ns[c] = now_ns;
 	s->after_ns = p->refresh_ns;
 	s->speed_bps = p->speed_bps;
+	s->whole_link = p->whole_link;
 }
 
 void pfc_tx_clear(struct pfc_tx_state *s, uint64_t now_ns)
 {
 	for_each_bit (c, s->paused)
 		stats_end(&s->stats[c], now_ns);
-	s->paused = 0;
+	s->paused = s->other_form = 0;
 }
 
 uint64_t pfc_tx_next(const struct pfc_tx_state *s)

@@ -85,6 +85,8 @@ struct pfc_tx_state {
 	struct pfc_class_stats stats[N_CLASSES];
 	ctr_t retries; // loops in which the driver did not take a due frame
 	uint8_t paused; // bitmap of classes that the peer must pause, by the last PFC frame
+	bool whole_link; // as the parameters last said
+	uint8_t other_form; // classes whose PAUSE in the form of earlier parameters may still stand
 	uint8_t by_control; // classes that control wants paused, whatever the parameters say
 };
 
@@ -128,16 +130,21 @@ void pfc_rx_ignore(struct pfc_rx_state *s, uint8_t classes, uint64_t now_ns);
 void pfc_rx_clear(struct pfc_rx_state *s, uint8_t keep, uint64_t now_ns);
 
 // Fills *f with the classes that change or are due for refresh; false if no frame is needed.
-// want: classes that must be paused now.
+// want: classes that must be paused now. PAUSE of the whole link has one time for all of them.
 bool pfc_tx_due(const struct pfc_params *p, const struct pfc_tx_state *s, uint8_t want,
 		uint64_t now_ns, struct pfc_times *f);
+
+// Classes for which an XON of the other form (802.3x or PFC) goes ahead of *f, the frame that is
+// due: parameters have changed the form of a PAUSE that stands, and after *f no PAUSE stands. Until
+// then the old PAUSE may run out: its XON could end the new PAUSE.
+uint8_t pfc_tx_owed_xon(const struct pfc_tx_state *s, const struct pfc_times *f);
 
 // The driver took the frame.
 void pfc_tx_sent(const struct pfc_params *p, struct pfc_tx_state *s, const struct pfc_times *f,
 		 uint64_t now_ns);
 
 // Takes new parameters. Refreshes each standing PAUSE at once if the new parameters repeat a PAUSE
-// earlier, or if the peer now counts quanta faster.
+// earlier or in another form, or if the peer now counts quanta faster.
 void pfc_tx_new_params(const struct pfc_params *p, struct pfc_tx_state *s, uint64_t now_ns);
 
 // Forgets every pause, as when the link goes down.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PFC of a whole switch in both directions, exact to the nanosecond: conformance rows P1 to P5.
+#include "dataplane/packet/pfc_frame.h"
+#include "dataplane/tap.h"
 #include "tests/lab/bench.h"
 #include "tests/lab/lab_yaml.h"
 
@@ -280,6 +282,102 @@ static void p2_a_pause_of_the_whole_link_acts_where_the_policy_has_it(void **sta
 	assert_memory_equal(h->pfc[1].data + 12, ((uint8_t[]){0x88, 8, 0, 1, 0, 0, 0, 0}), 8);
 	assert_int_equal(switch_pfc_tx(b->sw, 0)->paused, 0);
 	bench_close(b);
+}
+
+static const char *yaml_of_form(bool whole_link, const char *classes)
+{
+	return lab_yaml(3, "10G", "", whole_link ? "    pfc: {whole_link: on}\n" : "", classes);
+}
+
+// Of the nth MAC control frame to host 0: its opcode, and a time of class 3.
+static void expect_sent(const struct bench *b, unsigned nth, uint16_t opcode, uint16_t quanta)
+{
+	const struct bench_rx *rx = &b->host[0].pfc[nth];
+	struct pfc_times t = bench_pfc_times(rx);
+
+	assert_true(nth < b->host[0].n_pfc);
+	assert_int_equal(rx->data[14] << 8 | rx->data[15], opcode);
+	assert_true(t.enable >> 3 & 1);
+	assert_int_equal(t.quanta[3], quanta);
+}
+
+static void a_class_that_turns_lossy_does_not_resume_the_whole_link(void **state)
+{
+	struct bench *b = bench_open(yaml_of_form(true, TWO_LOSSLESS), 0);
+
+	(void)state;
+	bench_tx(b, 2, -1, false);
+	congest(b, 0, 24);
+	assert_int_equal(switch_pfc_tx(b->sw, 0)->paused, 1 << 3 | 1 << 5);
+	bench_publish(b, yaml_of_form(true, "      3: {lossless: true}\n"));
+	bench_run(b, 1000);
+	expect_sent(b, 1, MAC_CTRL_OPCODE_PAUSE, 65535);
+	assert_int_equal(switch_pfc_tx(b->sw, 0)->paused, 1 << 3);
+	bench_tx(b, 2, -1, true);
+	bench_run(b, 10000000);
+	assert_int_equal(b->host[0].n_pfc, 3);
+	expect_sent(b, 2, MAC_CTRL_OPCODE_PAUSE, 0);
+	bench_close(b);
+}
+
+// A peer may keep the two forms apart: the old PAUSE stands until the new one ends, then both end.
+static void a_pause_whose_form_changes_ends_in_both_forms(void **state)
+{
+	static const uint16_t opcode[] = {MAC_CTRL_OPCODE_PFC, MAC_CTRL_OPCODE_PAUSE};
+
+	(void)state;
+	for (unsigned old = 0; old < 2; old++) {
+		struct bench *b = bench_open(yaml_of_form(old, TWO_LOSSLESS), 0);
+
+		bench_tx(b, 2, -1, false);
+		congest(b, 0, 24);
+		expect_sent(b, 0, opcode[old], 65535);
+		bench_publish(b, yaml_of_form(!old, TWO_LOSSLESS));
+		bench_run(b, 1000);
+		expect_sent(b, 1, opcode[!old], 65535);
+		bench_tx(b, 2, -1, true);
+		bench_run(b, 10000000);
+		expect_sent(b, b->host[0].n_pfc - 2, opcode[old], 0);
+		expect_sent(b, b->host[0].n_pfc - 1, opcode[!old], 0);
+		assert_int_equal(switch_pfc_tx(b->sw, 0)->paused, 0);
+		// The next one has no past.
+		bench_tx(b, 2, -1, false);
+		congest(b, 0, 24);
+		bench_tx(b, 2, -1, true);
+		bench_run(b, 10000000);
+		expect_sent(b, b->host[0].n_pfc - 2, opcode[!old], 65535);
+		expect_sent(b, b->host[0].n_pfc - 1, opcode[!old], 0);
+		bench_close(b);
+	}
+}
+
+static void a_capture_has_the_pause_that_was_sent(void **state)
+{
+	struct bench *b = bench_open(yaml_of_form(true, TWO_LOSSLESS), 0);
+	struct tap_params params = {.n_workers = switch_n_workers(b->sw), .n_records = 16,
+				    .snaplen = PFC_FRAME_LEN, .ports = {1}};
+	const struct tap_record *r[16];
+	unsigned n, seen = 0;
+	struct tap *tap;
+
+	(void)state;
+	bench_tx(b, 2, -1, false);
+	congest(b, 0, 24);
+	assert_int_equal(tap_create(&params, &tap), 0);
+	switch_set_tap(b->sw, tap);
+	actor_poke(&b->actor);
+	bench_tx(b, 2, -1, true);
+	bench_run(b, 1000000);
+	n = tap_read(tap, 0, r, 16);
+	for (unsigned i = 0; i < n; i++) {
+		if (r[i]->meta.direction != TAP_OUT)
+			continue;
+		seen++;
+		assert_memory_equal(r[i]->data, b->host[0].pfc[1].data, PFC_FRAME_LEN);
+	}
+	assert_int_equal(seen, 1);
+	bench_close(b);
+	tap_destroy(tap);
 }
 
 static void p4_pause_goes_ahead_of_every_queue(void **state)
@@ -573,6 +671,9 @@ int main(void)
 		cmocka_unit_test(p1_a_paused_class_stands_still_and_the_others_keep_their_rate),
 		cmocka_unit_test(p2_what_is_no_valid_pause_is_ignored_and_counted),
 		cmocka_unit_test(p2_a_pause_of_the_whole_link_acts_where_the_policy_has_it),
+		cmocka_unit_test(a_class_that_turns_lossy_does_not_resume_the_whole_link),
+		cmocka_unit_test(a_pause_whose_form_changes_ends_in_both_forms),
+		cmocka_unit_test(a_capture_has_the_pause_that_was_sent),
 		cmocka_unit_test(p3_a_pause_of_q_quanta_ends_after_exactly_q_times_512_bits),
 		cmocka_unit_test(p3_xon_ends_a_pause_at_once),
 		cmocka_unit_test(p4_own_frames_say_what_changes_and_nothing_else),

@@ -140,6 +140,30 @@ static void xon_frames_do_not_prolong_a_recovery(void **state)
 	bench_close(b);
 }
 
+static void a_storm_of_802_3x_lasts_as_long_as_its_frames(void **state)
+{
+	struct storm_setup s = setup(WATCHDOG_PROGRESS, WATCHDOG_FORWARD);
+	struct pfc_times t = {.enable = 1, .quanta = {65535}};
+	uint8_t f[PFC_FRAME_LEN];
+	struct bench *b;
+
+	(void)state;
+	b = storm_open_with(lab_yaml(3, "10G", "", "    pfc: {whole_link: on}\n",
+				     "      3: {lossless: true}\n"), &s);
+	pause_frame_build(f, (uint8_t[]){2, 0, 0, 0, 0, 3}, &t);
+	for (unsigned i = 0; i < 30; i++) {
+		bench_send_raw(b, 2, f, sizeof(f));
+		bench_run(b, REFRESH_NS);
+		if (i == 0)
+			bench_send(b, 0, &(struct bench_frame){.to = 2, .dscp = 24, .len = 500});
+	}
+	assert_int_equal(gauge_get(&of_class(b, 3)->state), WATCHDOG_STORMED);
+	assert_int_equal(ctr_get(&of_class(b, 3)->detected), 1);
+	bench_run(b, RESTORE_NS);
+	assert_int_equal(gauge_get(&of_class(b, 3)->state), WATCHDOG_WATCHING);
+	bench_close(b);
+}
+
 // ---- to the nanosecond: a pause lasts up to its end, that instant not included
 
 // A frame of class 3 waits at port 2, and has since before the pause.
@@ -453,6 +477,7 @@ int main(void)
 		cmocka_unit_test(
 			w1_progress_counts_from_the_frame_that_waits_to_the_last_pause),
 		cmocka_unit_test(xon_frames_do_not_prolong_a_recovery),
+		cmocka_unit_test(a_storm_of_802_3x_lasts_as_long_as_its_frames),
 		cmocka_unit_test(w1_a_pause_that_ends_in_the_instant_of_detection_is_no_storm),
 		cmocka_unit_test(w1_bursts_of_half_the_time_never_fire_and_lose_nothing),
 		cmocka_unit_test(w3_a_strict_class_that_takes_the_whole_line_is_no_storm),
