@@ -392,8 +392,8 @@ static const struct opt rows[] = {
 	{"ip", 0, "ADDR", "own IPv4 address", AT(ip), take_ip},
 	{"ip6", 0, "ADDR", "own IPv6 address, beside --ip or in its place", AT(ip6), take_ip6},
 	{"vlan", 0, "VID",
-	 "VLAN of the endpoint: all its frames but PFC and LLDP have this 802.1Q tag, and frames "
-	 "of other VLANs are ignored; 0: a tag with a priority only (default: no tag)",
+	 "VLAN of the endpoint: all its frames but PFC, LLDP and iNOF have this 802.1Q tag, and "
+	 "frames of other VLANs are ignored; 0: a tag with a priority only (default: no tag)",
 	 NUMBER(vlan, COUNT, 0, 4094, -1)},
 	{"listen", 0, NULL, "accept connections until --time or SIGTERM", AT(listen)},
 	{"to", 0, "LIST",
@@ -530,6 +530,43 @@ static const struct opt rows[] = {
 const struct opts host_opts = {
 	.program = "weir-host", .rows = rows, .n = N(rows), .stops = true, .wrong = opts_say_wrong};
 
+// Whether each code, a DSCP or PCP, is of one class.
+static bool check_codes(const char *option, const uint8_t *codes, uint8_t n,
+			const struct host_args *a)
+{
+	if (n != 0 && n != a->n_classes)
+		return bad("--%s: %u for %u classes: give one for each of --class", option, n,
+			   a->n_classes);
+	for (unsigned i = 0; i < n; i++)
+		for (unsigned k = 0; k < i; k++)
+			if (codes[i] == codes[k] && a->classes[i] != a->classes[k])
+				return bad("--%s: %u would be both class %u and class %u", option,
+					   codes[i], a->classes[k], a->classes[i]);
+	return true;
+}
+
+void host_args_classes(const struct host_args *a, struct nic_config *c)
+{
+	nic_default_classes(c);
+	for (unsigned i = 0; i < a->n_dscps; i++)
+		c->class_of_dscp[a->dscps[i]] = a->classes[i];
+	for (unsigned i = 0; i < a->n_pcps; i++)
+		c->class_of_pcp[a->pcps[i]] = a->classes[i];
+}
+
+// CNPs need a PCP of their own class, which --pcp has not for another.
+static bool check_cnps(const struct host_args *a)
+{
+	struct nic_config c;
+	uint8_t cls;
+
+	host_args_classes(a, &c);
+	cls = c.class_of_dscp[a->cc.cnp_dscp];
+	return a->vlan < 0 || a->cc.np_classes == 0 || nic_pcp_of_class(c.class_of_pcp, cls) >= 0 ||
+	       bad("--pcp: %u is class %u, and no PCP is left for class %u of CNPs: give another "
+		   "PCP", cls, c.class_of_pcp[cls], cls);
+}
+
 static bool check_role(struct host_args *a)
 {
 	if (a->device == NULL)
@@ -549,12 +586,9 @@ static bool check_role(struct host_args *a)
 		return bad("--ip is missing: hosts of iNOF have an IPv4 address here");
 	if (a->role != HOST_STORM && ip_key_is_zero(a->ip) && ip_key_is_zero(a->ip6))
 		return bad("--ip or --ip6 is missing: the endpoint's own address");
-	if (a->n_dscps != 0 && a->n_dscps != a->n_classes)
-		return bad("--dscp: %u for %u classes: give one for each of --class",
-			   a->n_dscps, a->n_classes);
-	if (a->n_pcps != 0 && a->n_pcps != a->n_classes)
-		return bad("--pcp: %u for %u classes: give one for each of --class",
-			   a->n_pcps, a->n_classes);
+	if (!check_codes("dscp", a->dscps, a->n_dscps, a) ||
+	    !check_codes("pcp", a->pcps, a->n_pcps, a))
+		return false;
 	if (a->n_pcps != 0 && a->vlan < 0)
 		return bad("--pcp is of a tag: give --vlan, 0 for a tag with a priority only");
 	for (unsigned i = 0; i < a->n_to; i++) {
@@ -612,6 +646,8 @@ static bool check(struct host_args *a)
 	for (unsigned i = 0; i < a->n_cc_sets; i++)
 		if (!cc_set_text(a->cc_sets[i], &a->cc))
 			return false;
+	if (!check_cnps(a))
+		return false;
 	if (a->qps == 0)
 		a->qps = a->role == HOST_LISTEN ? 1024 : (a->n_to != 0 ? a->n_to : 1);
 	if (a->register_ns == 0)

@@ -15,6 +15,8 @@ enum { HOST_MAX_CLASSES = 8, HOST_MAX_TO = 8, HOST_MAX_CC_SETS = 32, HOST_MAX_TU
 
 enum host_role { HOST_LISTEN, HOST_SEND, HOST_STORM };
 
+struct nic_config;
+
 struct host_args {
 	const char *device;
 	struct ip_key ip, ip6; // own; zero: not given
@@ -59,6 +61,9 @@ struct host_args {
 // argv[0] is skipped. False: the complaint is printed.
 __attribute__((warn_unused_result)) bool host_args_parse(int argc, char **argv,
 							 struct host_args *a);
+
+// Sets the classes of DSCPs and of PCPs.
+void host_args_classes(const struct host_args *a, struct nic_config *c);
 
 void host_args_help(FILE *out);
 

@@ -114,10 +114,7 @@ static int make_nic(struct host *h, struct rte_mempool *pool)
 	c.ignore_pause = a->ignore_pause;
 	c.cc = a->cc;
 	c.verify = !a->no_verify;
-	for (unsigned i = 0; i < a->n_dscps; i++)
-		c.class_of_dscp[a->dscps[i]] = a->classes[i];
-	for (unsigned i = 0; i < a->n_pcps; i++)
-		c.class_of_pcp[a->pcps[i]] = a->classes[i];
+	host_args_classes(a, &c);
 	c.trimmed_dscps = a->trimmed_dscps;
 	c.selective = a->selective;
 	if (a->burst_ns != 0)

@@ -251,7 +251,7 @@ struct resolver {
 	uint32_t *qps; // by host: queue pairs that stand
 	uint8_t *pooled; // by host: more come and go
 	struct claim {
-		const struct lab_flow *flow; // the first that sends it
+		struct lab_flow *flow; // the first that sends it
 		uint8_t cls;
 	} by_dscp[NIC_DSCPS], by_pcp[NIC_CLASSES];
 };
@@ -703,7 +703,7 @@ static void check_names(struct resolver *r)
 static void claim(struct resolver *r, struct claim *first, uint8_t cls, const struct cfg_val *key,
 		  const char *name, unsigned value)
 {
-	const struct lab_flow *f = r->f;
+	struct lab_flow *f = r->f;
 
 	if (first->flow != NULL && first->cls != cls)
 		diag_add(r->s, DIAG_ERROR, place(f, key->given ? key : &f->cls), path_of(r, name),
@@ -730,6 +730,28 @@ static void claim_codes(struct resolver *r, uint8_t cls)
 			c->class_of_dscp[dscp] = cls;
 		if (f->n_tagged != 0)
 			c->class_of_pcp[pcp] = cls;
+	}
+}
+
+// CNPs need a PCP of their own class, which no flow has for another.
+static void check_cnps(struct resolver *r, const struct lab_flow *f)
+{
+	for (uint32_t i = 0; i < f->n_src + f->n_dst && f->n_tagged != 0; i++) {
+		uint32_t host = i < f->n_src ? f->src[i] : f->dst[i - f->n_src];
+		const struct sc_host *h = &r->sc->hosts[host];
+		const struct nic_config *c = &h->nic;
+		uint8_t cls = c->class_of_dscp[c->cc.cnp_dscp];
+
+		if (flow_is_tcp(f) || !(c->cc.np_classes & f->classes) ||
+		    nic_pcp_of_class(c->class_of_pcp, cls) >= 0)
+			continue;
+		r->f = r->by_pcp[cls].flow;
+		diag_add(r->s, DIAG_ERROR, place(r->f, r->f->pcp.given ? &r->f->pcp : &r->f->cls),
+			 path_of(r, "pcp"),
+			 "PCP %u is class %u, and CNPs of %s are class %u, for which no PCP is "
+			 "left: give this flow another",
+			 cls, r->by_pcp[cls].cls, h->name, cls);
+		return;
 	}
 }
 
@@ -813,6 +835,8 @@ int traffic_resolve(struct scenario *sc, struct diag_sink *s)
 	sc->vids = arena_alloc(sc->arena, N_VLANS / 64 * sizeof(*sc->vids));
 	for (uint32_t i = 0; i < sc->n_flows; i++)
 		resolve_one(&r, i);
+	for (uint32_t i = 0; i < sc->n_flows && s->n_errors == before; i++)
+		check_cnps(&r, &sc->flows[i]);
 	check_names(&r);
 	size_nics(&r);
 	return s->n_errors == before ? 0 : -EINVAL;

@@ -21,10 +21,7 @@ void nic_config_default(struct nic_config *c)
 		.retry_ns = 1000000,
 		.seed = 1,
 	};
-	for (unsigned d = 0; d < NIC_DSCPS; d++)
-		c->class_of_dscp[d] = (uint8_t)(d / (NIC_DSCPS / NIC_CLASSES));
-	for (uint8_t pcp = 0; pcp < NIC_CLASSES; pcp++)
-		c->class_of_pcp[pcp] = pcp;
+	nic_default_classes(c);
 }
 
 static bool config_ok(const struct nic_config *c)
@@ -57,7 +54,7 @@ static int alloc_tables(struct nic *nic)
 int nic_create(const struct nic_config *c, struct nic **out)
 {
 	struct nic *nic;
-	int rc;
+	int rc, cnp_pcp;
 
 	if (!config_ok(c))
 		return -EINVAL;
@@ -75,6 +72,8 @@ int nic_create(const struct nic_config *c, struct nic **out)
 	nic->cfg.cc.line_bps = c->speed_bps;
 	nic->cc.gate.every_ns = c->cc.cnp_every_ns;
 	nic->cc.cnp_cls = c->class_of_dscp[c->cc.cnp_dscp];
+	cnp_pcp = nic_pcp_of_class(c->class_of_pcp, nic->cc.cnp_cls);
+	nic->cc.cnp_pcp = cnp_pcp < 0 ? nic->cc.cnp_cls : (uint8_t)cnp_pcp;
 	rng_init(&nic->rng, c->seed);
 	while (nic->qp_mask < (uint32_t)c->max_qps - 1)
 		nic->qp_mask = nic->qp_mask << 1 | 1;

@@ -13,7 +13,7 @@
 //   class       traffic class and PFC priority 0..7; frames carry the flow's ECN codepoint and its
 //               DSCP, 8 * class unless it names another; class_of_dscp is the class of
 //               arriving frames, of those with a tag class_of_pcp. CNPs of a connection with a tag
-//               have the PCP of their class; ACKs and all else have that of the data.
+//               have a PCP of their class; ACKs and all else have that of the data.
 //   stop/close  a stopped flow posts nothing more; a closed one has taken its connection down
 #pragma once
 
@@ -114,7 +114,7 @@ struct nic_config {
 	bool selective;
 	uint8_t udp_sport; // enum nic_sport
 	uint8_t class_of_dscp[NIC_DSCPS]; // of received frames and of CNPs
-	uint8_t class_of_pcp[NIC_CLASSES]; // of received frames with a tag
+	uint8_t class_of_pcp[NIC_CLASSES]; // of received frames with a tag; of CNPs the reverse
 	uint64_t trimmed_dscps; // bitmap: a cut frame with one of them was trimmed by a switch
 	// Bytes stored of a data frame, at least ROCE_MAX_HEADERS + FRAME_MAX_EXTRA; 0: all of it.
 	uint16_t snap;
@@ -123,9 +123,30 @@ struct nic_config {
 	struct nic_hooks hooks;
 };
 
-// window 8192, rto 1 ms, retry 1 ms, 64 queue pairs and peers; DSCP 8 * c to 8 * c + 7 and PCP c
-// are class c.
+// DSCP 8 * c to 8 * c + 7 and PCP c are class c.
+static inline void nic_default_classes(struct nic_config *c)
+{
+	for (unsigned d = 0; d < NIC_DSCPS; d++)
+		c->class_of_dscp[d] = (uint8_t)(d / (NIC_DSCPS / NIC_CLASSES));
+	for (uint8_t pcp = 0; pcp < NIC_CLASSES; pcp++)
+		c->class_of_pcp[pcp] = pcp;
+}
+
+// window 8192, rto 1 ms, retry 1 ms, 64 queue pairs and peers; nic_default_classes.
 void nic_config_default(struct nic_config *c);
+
+// The PCP of tagged frames that class_of_pcp takes for a class: of several its own number, or else
+// the lowest; -1: there is none.
+static inline int nic_pcp_of_class(const uint8_t class_of_pcp[NIC_CLASSES], uint8_t cls)
+{
+	int pcp = 0;
+
+	if (class_of_pcp[cls] == cls)
+		return cls;
+	while (pcp < NIC_CLASSES && class_of_pcp[pcp] != cls)
+		pcp++;
+	return pcp < NIC_CLASSES ? pcp : -1;
+}
 
 __attribute__((warn_unused_result)) int nic_create(const struct nic_config *c, struct nic **out);
 void nic_destroy(struct nic *nic); // NULL is fine

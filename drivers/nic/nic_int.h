@@ -104,7 +104,7 @@ struct ready {
 struct nic_cc {
 	struct np_gate gate;
 	struct ready due; // queue pairs with a CNP to be sent
-	uint8_t cnp_cls;
+	uint8_t cnp_cls, cnp_pcp;
 };
 
 struct held {

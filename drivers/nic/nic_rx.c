@@ -166,11 +166,14 @@ static struct ip_key address_of(const struct neighbour_msg *m, const uint8_t *at
 	return m->family == 4 ? ip_key_v4(be32_get(at)) : frame_ip_v6(at);
 }
 
+// Room for all options that hosts send; a longer frame is cut, and so ignored.
+enum { NEIGHBOUR_READ_MAX = 1514 };
+
 // ARP, or a solicitation or advertisement of neighbour discovery, in the NIC's VLAN.
 static void on_neighbour(struct nic *nic, const uint8_t *frame, uint32_t len,
 			 const struct frame_tag *tag)
 {
-	uint8_t untagged[NEIGHBOUR_MSG_MAX];
+	uint8_t untagged[NEIGHBOUR_READ_MAX];
 	struct neighbour_msg m, answer;
 	const uint8_t *mac;
 	struct ip_key sender;

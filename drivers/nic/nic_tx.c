@@ -594,7 +594,7 @@ static enum stop add_cnp(struct nic *nic, struct batch *b)
 	uint32_t len;
 
 	addr.tag = qp->tag;
-	addr.tag.pcp = nic->cc.cnp_cls;
+	addr.tag.pcp = nic->cc.cnp_pcp;
 	len = roce_frame_len(&pkt) + frame_addr_extra(&addr);
 	m = (int64_t)len > b->room ? NULL : alloc(nic, len);
 	if (m == NULL)

@@ -51,8 +51,11 @@ static void tap(void *arg, unsigned from, uint64_t t_ns, const uint8_t *frame, u
 		  : info.bth_opcode == RC_ACK	  ? &seen.acks
 						  : &seen.data) += 1;
 		seen.data_pcps |= 1u << (info.tci >> TCI_PCP_SHIFT);
+	} else if (info.ip_proto == IP_PROTO_TCP) {
+		seen.tcp++;
+		seen.data_pcps |= 1u << (info.tci >> TCI_PCP_SHIFT);
 	} else {
-		*(info.ip_proto == IP_PROTO_TCP ? &seen.tcp : &seen.other) += 1;
+		seen.other++;
 	}
 }
 
@@ -109,6 +112,29 @@ static void every_frame_has_the_tag(void **state)
 	}
 }
 
+static void cnps_have_pcp_2(unsigned side, struct nic_config *c)
+{
+	set_up(side, c);
+	c->class_of_pcp[CNP_PCP] = 3;
+	c->class_of_pcp[2] = c->class_of_dscp[c->cc.cnp_dscp];
+}
+
+static void cnps_have_a_pcp_of_their_class(void **state)
+{
+	struct nic_flow f = flow_of(true, false, REQ_WRITE);
+	struct loop l;
+	uint32_t id;
+
+	(void)state;
+	f.tag.pcp = CNP_PCP;
+	begin(&l, cnps_have_pcp_2);
+	assert_int_equal(nic_flow_add(l.nic[0], &f, &id), 0);
+	assert_true(loop_finish(&l, &id, 1, 1000000000));
+	assert_int_equal(seen.data_pcps, 1u << CNP_PCP);
+	assert_int_equal(seen.cnp_pcps, 1u << 2);
+	loop_down(&l);
+}
+
 static void without_tag(unsigned side, struct nic_config *c)
 {
 	set_up(side, c);
@@ -149,6 +175,44 @@ static uint64_t answers(struct ip_key sender, struct ip_key target)
 	assert_int_equal(loop_stats(&l, 1).ignored, n == 0);
 	loop_down(&l);
 	return n;
+}
+
+// Adds an option of 8 bytes, such as the nonce of RFC 7527, and a tag. Returns the new length.
+static uint32_t with_nonce_and_tag(uint8_t *frame, uint32_t len)
+{
+	const uint8_t nonce[8] = {14, 1, 1, 2, 3, 4, 5, 6}, tag[4] = {0x81, 0, 0, VID};
+	uint8_t *icmp = frame + sizeof(struct eth_hdr) + sizeof(struct ipv6_hdr);
+	struct ipv6_hdr *ip = (void *)(frame + sizeof(struct eth_hdr));
+	uint32_t sum = (uint16_t)~be16_get(icmp + 2) + (uint32_t)sizeof(nonce);
+
+	memcpy(frame + len, nonce, sizeof(nonce));
+	for (unsigned i = 0; i < sizeof(nonce); i += 2)
+		sum += be16_get(nonce + i);
+	sum = (sum & 0xffff) + (sum >> 16);
+	be16_put(icmp + 2, (uint16_t)~sum);
+	be16_put(&ip->payload_len, (uint16_t)(be16_get(&ip->payload_len) + sizeof(nonce)));
+	len += (uint32_t)sizeof(nonce);
+	memmove(frame + 16, frame + 12, len - 12);
+	memcpy(frame + 12, tag, sizeof(tag));
+	return len + (uint32_t)sizeof(tag);
+}
+
+static void a_tagged_solicitation_may_have_two_options(void **state)
+{
+	struct neighbour_msg m = {.family = 6, .request = true, .has_mac = true,
+				  .sender_mac = {2, 0, 0, 0, 0, 9}};
+	uint8_t frame[NEIGHBOUR_MSG_MAX + 12];
+	struct loop l;
+
+	(void)state;
+	ip_key_put(m.sender, (struct ip_key){0xfdull << 56, 0x99});
+	ip_key_put(m.target, ip6[1]);
+	begin(&l, set_up);
+	loop_inject(&l, 1, frame, with_nonce_and_tag(frame, neighbour_build(frame, &m)));
+	loop_run(&l, 1000000, 0);
+	assert_int_equal(loop_stats(&l, 1).tx_frames, 1);
+	assert_int_equal(loop_stats(&l, 1).ignored, 0);
+	loop_down(&l);
 }
 
 static void a_mapped_address_of_ipv6_is_nobodys(void **state)
@@ -321,6 +385,7 @@ static void tcp_has_tag_and_ipv6(void **state)
 		assert_true(loop_finish(&l, &id, 1, 100000000000));
 		assert_int_equal(seen.untagged + seen.other, 0);
 		assert_true(seen.tcp > 200 && (seen.ipv4 == 0) == v6);
+		assert_int_equal(seen.data_pcps, 1u << PCP);
 		assert_int_equal(loop_stats(&l, 1).malformed, 0);
 		assert_int_equal(loop_stats(&l, 1).payload_errors, 0);
 		loop_down(&l);
@@ -331,7 +396,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_frame_has_the_tag),
+		cmocka_unit_test(cnps_have_a_pcp_of_their_class),
 		cmocka_unit_test(ipv6_goes_without_a_tag),
+		cmocka_unit_test(a_tagged_solicitation_may_have_two_options),
 		cmocka_unit_test(a_mapped_address_of_ipv6_is_nobodys),
 		cmocka_unit_test(frames_of_another_vlan_are_ignored),
 		cmocka_unit_test(data_of_another_vlan_is_no_queue_pairs),

@@ -61,6 +61,19 @@ static const struct {
 	{"{from: h1, to: h2, class: 3, vlan: 0, pcp: 2}\n"
 	 "  - {from: h2, to: h1, class: 4, vlan: 9, pcp: 2}",
 	 "7:48: flows[1].pcp: PCP 2 is class 3 in flow f1: give this flow another\n"},
+	{"{from: h1, to: h2, class: 3, vlan: 9, pcp: 6}",
+	 "(runs)\n"},
+	{"{from: h1, to: h2, class: 3, vlan: 9, pcp: 6}\n"
+	 "hosts: {\"h*\": {nic: {cc: paper}}}",
+	 "6:48: flows[0].pcp: PCP 6 is class 3, and CNPs of h1 are class 6, for which no PCP is "
+	 "left: give this flow another\n"},
+	{"{from: h1, to: h2, class: 3, vlan: 9, pcp: 6}\n"
+	 "  - {from: h2, to: h1, class: 6, vlan: 9, pcp: 3}\n"
+	 "hosts: {\"h*\": {nic: {cc: paper}}}",
+	 "(runs)\n"},
+	{"{from: h1, to: h2, class: 3, vlan: 9, pcp: 6, tcp: newreno}\n"
+	 "hosts: {\"h*\": {nic: {cc: paper}}}",
+	 "(runs)\n"},
 	// With a tag the NICs have no use for the DSCP.
 	{"{from: h1, to: h2, class: 3, vlan: 9, dscp: 26}\n"
 	 "  - {from: h2, to: h1, class: 0, vlan: 9, dscp: 26}",

@@ -260,6 +260,28 @@ static void connections_made_on_the_wire_carry_the_same(void **state)
 
 // ---- rounds
 
+static void the_ends_of_a_flow_may_have_tags_of_their_own(void **state)
+{
+	static const char yaml[] =
+		"topology: {star: {hosts: 2, speed: 10G}}\n"
+		"override: {vlans: [{id: 100}], ports: [{name: p1, vlan: {tagged: [100]}}, "
+		"{name: p2, vlan: {untagged: 100}}]}\n"
+		"hosts: {h1: {vlan: 100}}\n"
+		"flows:\n  - {from: \"h[1-2]\", to: \"h[1-2]\", size: 5000, count: 9}\n";
+	struct world w;
+
+	(void)state;
+	world_create(&w, root, yaml);
+	world_run(&w, 1000000);
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct nic_stats *s = nic_stats_now(w.f->hosts[i].nic);
+
+		assert_int_equal(traffic_conn_counts(w.t, i).acked_bytes, 9 * 5000);
+		assert_int_equal(s->ignored + s->unknown_qp + s->timeouts, 0);
+	}
+	world_destroy(&w);
+}
+
 static void an_incast_posts_at_one_instant_and_again_when_all_are_done(void **state)
 {
 	(void)state;
@@ -357,6 +379,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_paced_stream_keeps_its_rate),
 		cmocka_unit_test(cc_off_ignores_cnps_and_cc_on_does_not),
 		cmocka_unit_test(connections_made_on_the_wire_carry_the_same),
+		cmocka_unit_test(the_ends_of_a_flow_may_have_tags_of_their_own),
 		cmocka_unit_test(an_incast_posts_at_one_instant_and_again_when_all_are_done),
 		cmocka_unit_test(rounds_take_one_receiver_after_the_other),
 		cmocka_unit_test(fan_draws_as_many_senders_for_each_round),
