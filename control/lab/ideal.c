@@ -46,7 +46,7 @@ void ideal_find(struct ideal *i, uint32_t from, uint32_t to, struct ideal_path *
 {
 	const struct scenario *sc = i->sc;
 	const struct sc_end *at = NULL;
-	uint32_t link = sc->hosts[from].link, from_sw = 0;
+	uint32_t link = sc->hosts[from].link, from_sw = 0, out = 0;
 
 	path->n = 0;
 	while (link != SC_NO_LINK && path->n < IDEAL_MAX_LINKS) {
@@ -61,6 +61,9 @@ void ideal_find(struct ideal *i, uint32_t from, uint32_t to, struct ideal_path *
 		path->links[path->n].sw = from_sw;
 		path->links[path->n].speed_bps = l->speed_bps;
 		path->links[path->n].delay_ns = l->delay_ns;
+		path->links[path->n].out = out;
+		path->links[path->n].in = at->port;
+		path->links[path->n].extra = path->links[path->n].extra_back = 0;
 		path->n++;
 		if (!at->is_switch)
 			return;
@@ -68,7 +71,8 @@ void ideal_find(struct ideal *i, uint32_t from, uint32_t to, struct ideal_path *
 		way = routes_way(&i->routes, from_sw, to, NULL, 0);
 		if (way.n == 0)
 			break;
-		port = &sc->switches[from_sw].ports[way.ports[0]];
+		out = way.ports[0];
+		port = &sc->switches[from_sw].ports[out];
 		link = port->link;
 		at = link == SC_NO_LINK ? NULL : &sc->links[link].end[port->side];
 	}
@@ -79,9 +83,37 @@ static struct ideal_path reversed(const struct ideal_path *path)
 {
 	struct ideal_path back = {.n = path->n};
 
-	for (uint32_t l = 0; l < path->n; l++)
-		back.links[l] = path->links[path->n - 1 - l];
+	for (uint32_t l = 0; l < path->n; l++) {
+		uint32_t k = path->n - 1 - l;
+
+		back.links[l] = path->links[k];
+		back.links[l].out = path->links[k].in;
+		back.links[l].in = path->links[k].out;
+		back.links[l].extra = path->links[k].extra_back;
+		back.links[l].extra_back = path->links[k].extra;
+		back.links[l].sw = l == 0 ? 0 : path->links[k + 1].sw;
+	}
 	return back;
+}
+
+// Of frames that a host sends with this tag. A router removes the tag. A bridge with VLANs sends
+// the frames as each port carries their VLAN.
+static void add_extra(const struct fabric *f, struct ideal_path *path, struct frame_tag tag,
+		      bool v6)
+{
+	for (uint32_t l = 0; l < path->n; l++) {
+		const struct policy *p = l == 0 ? NULL : f->switches[path->links[l].sw].policy;
+		const struct policy_port *in = p == NULL ? NULL : &p->ports[path->links[l - 1].in];
+
+		if (p != NULL && in->routed) {
+			tag = (struct frame_tag){0};
+		} else if (p != NULL && p->vlan_aware) {
+			if (frame_tag_vid(&tag) == 0)
+				tag.vid = in->vlan.untagged;
+			tag.on = vlan_bit(p->ports[path->links[l].out].vlan.tagged, tag.vid);
+		}
+		path->links[l].extra = frame_extra(&tag, v6);
+	}
 }
 
 // ---- frames through links; times in ps
@@ -91,14 +123,19 @@ static uint64_t wire_ps(uint32_t frame_len, uint64_t speed_bps)
 	return ((uint64_t)frame_len + LINK_OVERHEAD_BYTES) * 8 * PICOS / speed_bps;
 }
 
-// Of a segment, or of a packet.
+static uint64_t link_ps(const struct ideal_path *path, uint32_t l, uint32_t len)
+{
+	return wire_ps(len + path->links[l].extra, path->links[l].speed_bps);
+}
+
+// Of a segment, or of a packet, without what a link adds.
 static uint32_t frame_len(const struct ideal_message *m, uint8_t opcode, uint32_t payload)
 {
 	struct roce_pkt p = {.opcode = opcode, .payload_len = payload};
 
 	if (m->is_tcp)
-		return tcp_frame_len(&(struct tcp_seg){.len = payload, .scale = -1}, m->extra);
-	return roce_frame_len(&p) + m->extra;
+		return tcp_frame_len(&(struct tcp_seg){.len = payload, .scale = -1}, 0);
+	return roce_frame_len(&p);
 }
 
 // A stream of frames on its way: when the last one so far left each link.
@@ -117,8 +154,8 @@ static void send_one(struct stream *s, uint32_t len)
 		uint64_t begin = max_u64(s->end[l], arrived);
 
 		if (l == 0 && s->pace_bps != 0)
-			s->ready = begin + wire_ps(len, s->pace_bps);
-		s->end[l] = begin + wire_ps(len, s->path->links[l].speed_bps);
+			s->ready = begin + wire_ps(len + s->path->links[0].extra, s->pace_bps);
+		s->end[l] = begin + link_ps(s->path, l, len);
 		arrived = s->end[l] + s->path->links[l].delay_ns * PICOS_PER_NANO;
 	}
 }
@@ -135,10 +172,11 @@ static void send_many(struct stream *s, uint32_t len, uint64_t n)
 		uint64_t forward = 0;
 
 		for (uint32_t j = i + 1; j-- > 0;) {
-			uint64_t time = wire_ps(len, s->path->links[j].speed_bps), step = time;
+			uint64_t time = link_ps(s->path, j, len), step = time;
 
 			if (j == 0 && s->pace_bps != 0)
-				step = max_u64(step, wire_ps(len, s->pace_bps));
+				step = max_u64(step, wire_ps(len + s->path->links[0].extra,
+							     s->pace_bps));
 			end[i] = max_u64(end[i], s->end[j] + forward + n * step);
 			if (j > 0)
 				forward += time + s->path->links[j - 1].delay_ns * PICOS_PER_NANO;
@@ -224,7 +262,6 @@ struct dialogue {
 	const struct lab_flow *f;
 	struct ideal_path there, back;
 	uint64_t pace_there, pace_back;
-	uint8_t extra; // of its frames
 };
 
 static struct ideal_message message(const struct dialogue *g, bool there, enum req_op op,
@@ -235,7 +272,6 @@ static struct ideal_message message(const struct dialogue *g, bool there, enum r
 
 	return (struct ideal_message){.op = (uint8_t)op,
 				      .is_tcp = flow_is_tcp(g->f),
-				      .extra = g->extra,
 				      .mtu = g->f->payload,
 				      .n_bytes = n_bytes,
 				      .pace_bps = data_there ? g->pace_there : g->pace_back};
@@ -257,8 +293,7 @@ static uint64_t storage_ps(const struct dialogue *g, bool is_read, uint32_t n_by
 		moved += n;
 		if (is_read && moved == n_bytes)
 			sum += arrival_ps(&g->back, &m) +
-			       wire_ps(frame_len(&m, RC_SEND_ONLY, reply_bytes),
-				       g->back.links[0].speed_bps);
+			       link_ps(&g->back, 0, frame_len(&m, RC_SEND_ONLY, reply_bytes));
 		else
 			sum += complete_ps(&g->back, &m);
 	}
@@ -274,18 +309,22 @@ static uint64_t pace_of(const struct scenario *sc, const struct lab_flow *f, uin
 	return f->rate.n > 0 && (uint64_t)f->rate.n < nic ? (uint64_t)f->rate.n : nic;
 }
 
-uint64_t ideal_op_ns(struct ideal *i, const struct lab_flow *f, const struct traffic_done *d)
+uint64_t ideal_op_ns(struct ideal *i, const struct fabric *fabric, const struct lab_flow *f,
+		     const struct traffic_done *d)
 {
+	const struct sc_host *src = &i->sc->hosts[d->src], *dst = &i->sc->hosts[d->dst];
 	struct dialogue g = {.f = f,
 			     .pace_there = pace_of(i->sc, f, d->src),
-			     .pace_back = pace_of(i->sc, f, d->dst),
-			     .extra = (uint8_t)flow_extra(f, &i->sc->hosts[d->src])};
+			     .pace_back = pace_of(i->sc, f, d->dst)};
 	struct ideal_message m, answer;
 
 	ideal_find(i, d->src, d->dst, &g.there);
 	if (g.there.n == 0)
 		return 0;
+	add_extra(fabric, &g.there, flow_tag(f, src, 0), flow_is_ip6(f, src));
 	g.back = reversed(&g.there);
+	add_extra(fabric, &g.back, flow_tag(f, dst, 0), flow_is_ip6(f, src));
+	g.there = reversed(&g.back);
 	switch (flow_pattern(f)) {
 	case PATTERN_REQUEST:
 		m = message(&g, true, REQ_SEND, (uint32_t)f->request.n);

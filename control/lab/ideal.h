@@ -29,10 +29,12 @@ struct ideal_path {
 	struct {
 		uint64_t speed_bps, delay_ns;
 		uint32_t sw; // that sends by it; of the first link none
+		uint32_t out, in; // ports of switches that send by it, and that receive
+		uint32_t extra, extra_back; // of frame_extra, of frames on this link and back
 	} links[IDEAL_MAX_LINKS];
 };
 
-// Finds a way; n 0: there is none.
+// Finds a way for untagged frames over IPv4; n 0: there is none.
 void ideal_find(struct ideal *i, uint32_t from, uint32_t to, struct ideal_path *path);
 
 // One message: who posts, to whom, what, in packets of mtu bytes, paced at pace_bps (of the NIC
@@ -40,7 +42,6 @@ void ideal_find(struct ideal *i, uint32_t from, uint32_t to, struct ideal_path *
 struct ideal_message {
 	uint8_t op; // enum req_op
 	bool is_tcp; // segments in place of RDMA packets; op is unused
-	uint8_t extra; // of frame_extra
 	uint16_t mtu;
 	uint32_t n_bytes;
 	uint64_t pace_bps;
@@ -53,9 +54,11 @@ uint64_t ideal_arrival_ns(const struct ideal_path *path, const struct ideal_mess
 // Until the poster knows that it is complete.
 uint64_t ideal_complete_ns(const struct ideal_path *path, const struct ideal_message *m);
 
-// A whole operation of a flow, from its posting until it counts as done.
-uint64_t ideal_op_ns(struct ideal *i, const struct lab_flow *f, const struct traffic_done *d);
+// A whole operation of a flow, from its posting until it counts as done. Policies say where frames
+// have tags.
+struct fabric;
+uint64_t ideal_op_ns(struct ideal *i, const struct fabric *fabric, const struct lab_flow *f,
+		     const struct traffic_done *d);
 
 // The retransmission timer of hosts without the key `rto`. Policies are compiled. 0 or -ENOMEM.
-struct fabric;
 __attribute__((warn_unused_result)) int ideal_rto(const struct fabric *f, uint64_t *out);

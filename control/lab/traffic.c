@@ -709,5 +709,5 @@ uint64_t traffic_flow_open(const struct traffic *t, uint32_t flow)
 
 uint64_t traffic_ideal_ns(const struct traffic *t, const struct traffic_done *d)
 {
-	return ideal_op_ns(t->ideal, &t->sc->flows[d->flow], d);
+	return ideal_op_ns(t->ideal, t->f, &t->sc->flows[d->flow], d);
 }

@@ -87,11 +87,16 @@ static uint8_t place_of(const struct scenario *sc, uint32_t sw, uint32_t host,
 static void add_tagged(const struct scenario *sc, struct policy *p,
 		       const struct policy_fdb_entry *known)
 {
-	for (unsigned vid = 1; vid < N_VLANS; vid++)
-		if (vlan_bit(sc->vids, vid) && vid != known->vid &&
-		    vlan_bit(p->ports[known->port].vlan.tagged, vid)) {
+	const uint64_t *tagged = p->ports[known->port].vlan.tagged;
+
+	for (unsigned w = 0; w < N_VLANS / 64; w++)
+		for (uint64_t left = sc->vids[w] & tagged[w]; left != 0; left &= left - 1) {
+			uint16_t vid = (uint16_t)(64 * w + (unsigned)__builtin_ctzll(left));
+
+			if (vid == 0 || vid == known->vid)
+				continue;
 			p->fdb[p->n_fdb] = *known;
-			p->fdb[p->n_fdb++].vid = (uint16_t)vid;
+			p->fdb[p->n_fdb++].vid = vid;
 		}
 }
 

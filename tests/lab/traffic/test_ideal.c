@@ -29,13 +29,18 @@ static const char fabric[] = "switches: {\"s[1-3]\": {ports: 3}}\n"
 			     "  - {between: [s2.p2, s3.p1], speed: 100G, length: 1km}\n"
 			     "  - {between: [h3, s3.p2], speed: 40G, length: 100m}\n";
 
-static void takes_about_its_ideal_time(const char *flow, uint32_t n_done, uint32_t most_under_ns,
-				       uint32_t most_over_ns)
+// Neither earlier by more than `under`, nor later by more than `over`, in nanoseconds.
+struct tolerance {
+	uint32_t under, over;
+};
+
+static void takes_about_its_ideal_time(const char *of, const char *flow, uint32_t n_done,
+				       struct tolerance most)
 {
 	char yaml[2048];
 	struct world w;
 
-	snprintf(yaml, sizeof(yaml), "%sflows:\n  - {%s}\n", fabric, flow);
+	snprintf(yaml, sizeof(yaml), "%sflows:\n  - {%s}\n", of, flow);
 	world_create(&w, root, yaml);
 	world_run(&w, 50000000);
 	assert_int_equal(traffic_n_done(w.t), n_done);
@@ -43,7 +48,7 @@ static void takes_about_its_ideal_time(const char *flow, uint32_t n_done, uint32
 		const struct traffic_done *d = traffic_done(w.t, i);
 		uint64_t ideal = traffic_ideal_ns(w.t, d), took = d->done_ns - d->posted_ns;
 
-		if (took + most_under_ns < ideal || took > ideal + most_over_ns)
+		if (took + most.under < ideal || took > ideal + most.over)
 			fail_msg("%s: %u B took %" PRIu64 " ns, ideally %" PRIu64, flow, d->n_bytes,
 				 took, ideal);
 	}
@@ -52,7 +57,7 @@ static void takes_about_its_ideal_time(const char *flow, uint32_t n_done, uint32
 
 static void takes_its_ideal_time(const char *flow, uint32_t n_done, uint32_t most_over_ns)
 {
-	takes_about_its_ideal_time(flow, n_done, 0, most_over_ns);
+	takes_about_its_ideal_time(fabric, flow, n_done, (struct tolerance){0, most_over_ns});
 }
 
 static void a_message_alone_takes_its_ideal_time(void **state)
@@ -86,6 +91,30 @@ static void a_message_with_a_tag_or_over_ipv6_takes_its_ideal_time(void **state)
 		snprintf(flow, sizeof(flow), "from: h1, to: h3, size: 100KB, count: 3, op: %s, %s",
 			 ops[i % 3], more[i / 3]);
 		takes_its_ideal_time(flow, 3, 8);
+	}
+}
+
+// The frames of h1 have a tag as far as s2, which removes it for h2 and puts it on those of h2.
+static void a_tag_counts_on_the_links_that_have_it(void **state)
+{
+	static const char vlans[] =
+		"override: {vlans: [{id: 9}], ports: [{name: \"p[1-2]\", vlan: {tagged: [9]}}, "
+		"{name: p3, vlan: {untagged: 9}}]}\n"
+		"switches: {\"s[1-2]\": {ports: 3}}\n"
+		"hosts: {h1: {vlan: 9}, h2: {}}\n"
+		"links:\n"
+		"  - {between: [h1, s1.p1], speed: 40G, length: 5m}\n"
+		"  - {between: [s1.p2, s2.p1], speed: 25G, delay: 3us}\n"
+		"  - {between: [h2, s2.p3], speed: 10G, length: 10m}\n";
+	static const char *const ways[] = {"from: h1, to: h2", "from: h2, to: h1"};
+	static const char *const ops[] = {"write", "send", "read"};
+	char flow[256];
+
+	(void)state;
+	for (unsigned i = 0; i < 6; i++) {
+		snprintf(flow, sizeof(flow), "%s, size: 10KB, count: 3, op: %s", ways[i % 2],
+			 ops[i / 2]);
+		takes_about_its_ideal_time(vlans, flow, 3, (struct tolerance){0, 6});
 	}
 }
 
@@ -123,7 +152,8 @@ static void a_paced_message_takes_its_ideal_time(void **state)
 {
 	(void)state;
 	// The pacer lets a queue pair be late by two frames of 1157 B at line rate: 2 * 231 ns.
-	takes_about_its_ideal_time("from: h1, to: h3, size: 100KB, count: 2, rate: 5G", 2, 463, 8);
+	takes_about_its_ideal_time(fabric, "from: h1, to: h3, size: 100KB, count: 2, rate: 5G", 2,
+				   (struct tolerance){463, 8});
 	takes_its_ideal_time("from: h1, to: h2, size: 100KB, count: 2, rate: 20G", 2, 8);
 }
 
@@ -173,6 +203,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_ideal_is_what_a_pencil_says),
 		cmocka_unit_test(a_message_alone_takes_its_ideal_time),
 		cmocka_unit_test(a_message_with_a_tag_or_over_ipv6_takes_its_ideal_time),
+		cmocka_unit_test(a_tag_counts_on_the_links_that_have_it),
 		cmocka_unit_test(a_tcp_message_alone_takes_its_ideal_time),
 		cmocka_unit_test(a_paced_message_takes_its_ideal_time),
 		cmocka_unit_test(requests_and_storage_take_their_ideal_time),
