@@ -8,6 +8,7 @@
 //   input: 4 bytes of configuration; then operations: a number and its bytes
 #include "tests/eal.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/nd_option.h"
 
 #include <rte_mbuf.h>
 
@@ -331,7 +332,7 @@ static void op_neighbour(struct world *w, struct fuzz_in *in)
 {
 	unsigned v = fuzz_u8(in);
 	struct neighbour_msg m = {.family = v & 32 ? 6 : 4, .request = v & 4};
-	uint8_t frame[NEIGHBOUR_MSG_MAX + 4];
+	uint8_t frame[NEIGHBOUR_MSG_MAX + ND_OPTION_LEN + FRAME_TAG_LEN];
 	uint32_t len;
 
 	if (v & 32) {
@@ -344,6 +345,8 @@ static void op_neighbour(struct world *w, struct fuzz_in *in)
 	memcpy(m.sender_mac, peer_mac, 6);
 	memcpy(m.to_mac, own_mac, 6);
 	len = neighbour_build(frame, &m);
+	if (v & 32 && v & 128)
+		len = nd_add_nonce(frame, len);
 	if (v & 64) {
 		memmove(frame + 16, frame + 12, len - 12);
 		be32_put(frame + 12, (uint32_t)ETYPE_VLAN << 16 | VID);
@@ -354,7 +357,7 @@ static void op_neighbour(struct world *w, struct fuzz_in *in)
 	arrive(w, frame, v & 16 ? fuzz_u8(in) % len + 1u : len);
 }
 
-static void op_pfc(struct world *w, struct fuzz_in *in)
+static void op_pause(struct world *w, struct fuzz_in *in, bool whole_link)
 {
 	struct pfc_times t = {.enable = fuzz_u8(in)};
 	uint16_t quanta = fuzz_u16(in);
@@ -362,7 +365,7 @@ static void op_pfc(struct world *w, struct fuzz_in *in)
 
 	for (unsigned c = 0; c < 8; c++)
 		t.quanta[c] = quanta;
-	pfc_frame_build(frame, peer_mac, &t);
+	(whole_link ? pause_frame_build : pfc_frame_build)(frame, peer_mac, &t);
 	arrive(w, frame, sizeof(frame));
 }
 
@@ -487,7 +490,7 @@ static void op(struct world *w, struct fuzz_in *in)
 	case 7:
 	case 8: op_cm(w, in); break;
 	case 9: op_neighbour(w, in); break;
-	case 10: op_pfc(w, in); break;
+	case 10: op_pause(w, in, v & 0x10); break;
 	case 11: op_flow(w, in); break;
 	case 12: op_control(w, in); break;
 	default: run(w, fuzz_log(in) & 0x3ffffffff, 1 + (v >> 4)); // up to 17 s
@@ -519,6 +522,7 @@ static void open_world(struct world *w, unsigned v, unsigned speed)
 	c.window = 1u << (v >> 4);
 	c.listen = !(v & 1);
 	c.ignore_pause = v & 2;
+	c.whole_link = speed & 0x20;
 	c.verify = true;
 	c.cc = cc_presets[(speed >> 2) % N_CC_PRESETS].config;
 	FUZZ_CHECK(nic_create(&c, &w->nic) == 0);

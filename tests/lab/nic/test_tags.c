@@ -14,6 +14,7 @@
 #include "dataplane/packet/wire.h"
 #include "tests/lab/nic/loop.h"
 #include "tests/lab/nic/tcp_flows.h"
+#include "tests/nd_option.h"
 
 enum { VID = 7, PCP = 5, CNP_PCP = 6 };
 
@@ -177,38 +178,22 @@ static uint64_t answers(struct ip_key sender, struct ip_key target)
 	return n;
 }
 
-// Adds an option of 8 bytes, such as the nonce of RFC 7527, and a tag. Returns the new length.
-static uint32_t with_nonce_and_tag(uint8_t *frame, uint32_t len)
-{
-	const uint8_t nonce[8] = {14, 1, 1, 2, 3, 4, 5, 6}, tag[4] = {0x81, 0, 0, VID};
-	uint8_t *icmp = frame + sizeof(struct eth_hdr) + sizeof(struct ipv6_hdr);
-	struct ipv6_hdr *ip = (void *)(frame + sizeof(struct eth_hdr));
-	uint32_t sum = (uint16_t)~be16_get(icmp + 2) + (uint32_t)sizeof(nonce);
-
-	memcpy(frame + len, nonce, sizeof(nonce));
-	for (unsigned i = 0; i < sizeof(nonce); i += 2)
-		sum += be16_get(nonce + i);
-	sum = (sum & 0xffff) + (sum >> 16);
-	be16_put(icmp + 2, (uint16_t)~sum);
-	be16_put(&ip->payload_len, (uint16_t)(be16_get(&ip->payload_len) + sizeof(nonce)));
-	len += (uint32_t)sizeof(nonce);
-	memmove(frame + 16, frame + 12, len - 12);
-	memcpy(frame + 12, tag, sizeof(tag));
-	return len + (uint32_t)sizeof(tag);
-}
-
 static void a_tagged_solicitation_may_have_two_options(void **state)
 {
 	struct neighbour_msg m = {.family = 6, .request = true, .has_mac = true,
 				  .sender_mac = {2, 0, 0, 0, 0, 9}};
-	uint8_t frame[NEIGHBOUR_MSG_MAX + 12];
+	uint8_t frame[NEIGHBOUR_MSG_MAX + ND_OPTION_LEN + FRAME_TAG_LEN];
 	struct loop l;
+	uint32_t len;
 
 	(void)state;
 	ip_key_put(m.sender, (struct ip_key){0xfdull << 56, 0x99});
 	ip_key_put(m.target, ip6[1]);
+	len = nd_add_nonce(frame, neighbour_build(frame, &m));
+	memmove(frame + 16, frame + 12, len - 12);
+	be32_put(frame + 12, (uint32_t)ETYPE_VLAN << 16 | VID);
 	begin(&l, set_up);
-	loop_inject(&l, 1, frame, with_nonce_and_tag(frame, neighbour_build(frame, &m)));
+	loop_inject(&l, 1, frame, len + FRAME_TAG_LEN);
 	loop_run(&l, 1000000, 0);
 	assert_int_equal(loop_stats(&l, 1).tx_frames, 1);
 	assert_int_equal(loop_stats(&l, 1).ignored, 0);
