@@ -103,11 +103,12 @@ void schedule_forget_losses(struct schedule *s)
 
 // The host is free again, or still free, although the switch counts on its silence; or it stays
 // paused although the switch has let it go. A PFC frame has left when the switch counts it, and
-// takes its time on the wire.
+// takes its time on the wire. PAUSE of 802.3x may stop all classes until the port pauses none.
 static void check_pauses(struct schedule *s, unsigned port)
 {
 	const struct bench *b = s->b;
 	const struct bench_host *h = &b->host[port];
+	uint8_t paused = switch_pfc_tx(b->sw, port)->paused;
 	uint64_t now = b->clock.now_ns;
 	uint64_t way = (PFC_FRAME_LEN + LINK_OVERHEAD_BYTES) * 8000ull / s->conf.speed_mbps[port] +
 		       2 + b->delay_ns;
@@ -115,14 +116,15 @@ static void check_pauses(struct schedule *s, unsigned port)
 	for (unsigned c = 0; c < N_CLASSES; c++) {
 		uint64_t since = gauge_get(&switch_pfc_tx(b->sw, port)->stats[c].since_ns);
 		uint64_t *freed_ns = &s->freed_ns[port][c];
+		bool stands = since != 0 || (s->conf.whole_link && paused != 0);
 
-		if (since != 0)
+		if (stands)
 			*freed_ns = UINT64_MAX;
 		else if (*freed_ns == UINT64_MAX)
 			*freed_ns = now;
 		if (since != 0 && now > since + way && h->pause_until_ns[c] <= now)
 			fail_msg("the pause of class %u on port %u has lapsed", c, port + 1);
-		if (since == 0 && now > *freed_ns + way && h->pause_until_ns[c] > now)
+		if (!stands && now > *freed_ns + way && h->pause_until_ns[c] > now)
 			fail_msg("the pause of class %u on port %u was never ended", c, port + 1);
 	}
 }

@@ -264,7 +264,8 @@ static void draw_profile(struct text *t, const struct schedule_conf *c, struct r
 	text_add(t, "  %s:\n%s", name, c->same_classes ? "" : PICK(rng, maps));
 	if (c->moves_groups)
 		text_add(t, "%s%s", PICK(rng, groups), PICK(rng, queues));
-	text_add(t, "    pfc: {quanta: %u%s%s}\n", draw_quanta(t, c, rng),
+	text_add(t, "    pfc: {quanta: %u%s%s%s}\n", draw_quanta(t, c, rng),
+		 c->whole_link && pick(&t->more, 2) ? ", whole_link: on" : "",
 		 !c->promise && pick(rng, 4) == 0 ? ", rx: off" : "",
 		 !c->promise && pick(rng, 4) == 0 ? ", tx: off" : "");
 	keys_of_profile(t, lossless);

@@ -38,6 +38,7 @@ struct schedule_conf {
 	// Policies also draw VLANs that route or go through tunnels, and what else is in
 	// feature_pairs.h (schedule_keys.c).
 	bool together;
+	bool whole_link; // policies differ in the form of PAUSE, 802.3x or PFC
 	bool same_classes; // all policies have the same classes, groups and queues
 	bool routed; // ports with the addresses 10.0.(port + 1).1/24, fd00:(port + 1)::1/64
 	unsigned n_workers;

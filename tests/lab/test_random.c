@@ -21,6 +21,9 @@
 // Half of the schedules put all features together (schedule_together.h). There a promise also
 // leaves out what an impairment holds, or copies, of a lossless class on its way in.
 //
+// In a fifth of the schedules some policies have `pfc.whole_link`, so reloads also change the form
+// of a PAUSE that stands.
+//
 // A reload that changes a port's speed keeps the promise: a PFC frame may be on its way meanwhile,
 // so the host counts quanta at the slower of the speeds before and after.
 #include "dataplane/switch_flows.h"
@@ -109,6 +112,7 @@ static void run_schedule(struct schedule_program *p, uint64_t seed)
 	schedule_conf_draw(&s.conf, &s.rng);
 	s.conf.moves_groups = pick(&s, 2);
 	s.conf.together = seed / 2 % 2;
+	s.conf.whole_link = seed % 5 == 0;
 	s.conf.flows = s.conf.elephants = s.conf.together || seed % 2;
 	if (p->n_workers != 0)
 		s.conf.n_workers = p->n_workers;
