@@ -70,9 +70,9 @@ static void set_up(unsigned side, struct nic_config *c)
 
 static struct nic_flow flow_of(bool tagged, bool v6, enum req_op op)
 {
-	return (struct nic_flow){.dst_ip = v6 ? ip6[1] : ip_key_v4(LOOP_IP1), .op = op, .cls = 3,
-				 .tag = {tagged, PCP, VID}, .msg_bytes = 20001, .n_messages = 4,
-				 .mtu = 1024, .first_psn = NIC_RANDOM_PSN};
+	return (struct nic_flow){.dst_ip = v6 ? ip6[1] : ip_key_v4(LOOP_IP1), .op = (uint8_t)op,
+				 .cls = 3, .tag = {tagged, PCP, VID}, .msg_bytes = 20001,
+				 .n_messages = 4, .mtu = 1024, .first_psn = NIC_RANDOM_PSN};
 }
 
 static void begin(struct loop *l, void (*edit)(unsigned side, struct nic_config *c))
