@@ -62,6 +62,29 @@ static void a_message_of_a_path_that_was_cut_is_sent_again_on_the_next(void **st
 	assert_int_equal(p.failed, 0);
 }
 
+// Messages of iNOF have no tag, as they go to the neighbour only: notices come where the port has
+// tagged VLANs alone.
+static void hosts_with_tags_follow_notices(void **state)
+{
+	static const char yaml[] =
+		"topology: {star: {hosts: 3, speed: 10G}}\n"
+		"override: {inof: on, switch: {lldp: on}, vlans: [{id: 9}], "
+		"ports: [{name: \"p[1-3]\", vlan: {tagged: [9]}}]}\n"
+		"hosts:\n  \"h*\": {vlan: 9}\n"
+		"  h1: {inof: {role: initiator, keep_alive: 1s}}\n"
+		"  \"h[2-3]\": {inof: {role: target, nqn: disk}}\n"
+		"flows:\n  - {from: h1, to: [h2, h3], size: 1000, rate: 1M, inof: on}\n"
+		"faults: [{at: 10ms, link: h2, link_down: {}}]\n";
+	struct world w;
+
+	(void)state;
+	world_create(&w, root, yaml);
+	world_run(&w, 60 * MS);
+	assert_int_equal(traffic_flow_paths(w.t, 0).moves, 1);
+	assert_int_equal(traffic_flow_paths(w.t, 0).failed, 0);
+	world_destroy(&w);
+}
+
 static void without_notices_a_host_waits_for_its_keep_alive(void **state)
 {
 	struct traffic_paths p;
@@ -160,6 +183,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_message_of_a_path_that_was_cut_is_sent_again_on_the_next),
+		cmocka_unit_test(hosts_with_tags_follow_notices),
 		cmocka_unit_test(without_notices_a_host_waits_for_its_keep_alive),
 		cmocka_unit_test(a_message_of_a_path_that_ended_by_force_fails),
 		cmocka_unit_test(without_a_second_path_messages_wait_for_the_first),
