@@ -144,6 +144,13 @@ static int limits_raise(uint64_t hugepage_bytes, unsigned n_ports, char *err, un
 	return -EMFILE;
 }
 
+// The kernel's driver of a card decides how EAL starts.
+static int wait_for_devices(struct daemon *d)
+{
+	hotplug_wait(d);
+	return 0;
+}
+
 static int start_eal(struct daemon *d, const struct policy *plan, const struct memory_plan *memory)
 {
 	int cpus[WORKER_CPUS] = {0};
@@ -259,7 +266,6 @@ static int open_ports(struct daemon *d)
 	d->programs = calloc(n, sizeof(struct xdp_attach *));
 	if (d->ports == NULL || d->programs == NULL)
 		return failed("out of memory");
-	hotplug_wait(d);
 	for (unsigned i = 0; i < n; i++) {
 		int err = open_port(d, i);
 
@@ -541,7 +547,7 @@ static void take_down(struct daemon *d)
 	web_destroy(d->web);
 	free(d->web_token);
 	metrics_destroy(d->metrics);
-	hotplug_destroy(d->hotplug);
+	d->closing = !hotplug_destroy(d->hotplug);
 	fdb_file_destroy(d->fdb_file);
 	requests_destroy(d->requests);
 	resolver_destroy(d->resolver);
@@ -556,16 +562,16 @@ static void take_down(struct daemon *d)
 	observe_destroy(d->observe);
 	switch_destroy(d->sw);
 	policy_destroy(d->policy);
-	while (d->n_open > 0)
+	while (d->n_open > 0 && !d->closing)
 		live_close(&d->ports[--d->n_open]);
 	for (unsigned i = 0; d->programs != NULL && i < config_n_ports(d->config); i++)
 		live_program_free(d->programs[i]);
 	free(d->programs);
 	free(d->ports);
-	if (d->pool != NULL) {
+	if (d->pool != NULL)
 		telemetry_remove_dir();
+	if (d->pool != NULL && !d->closing)
 		live_eal_fini();
-	}
 	process_forget_files();
 	rundir_release(&d->rundir);
 	workers_destroy(d->workers);
@@ -577,8 +583,8 @@ static void take_down(struct daemon *d)
 static int bring_up(struct daemon *d)
 {
 	static int (*const rungs[])(struct daemon *d) = {
-		load_policy, start_standin, take_name,	  make_memory, open_ports,
-		compile_policy, make_switch, open_control, open_views,	give_up_privileges,
+		load_policy, start_standin, take_name, wait_for_devices, make_memory, open_ports,
+		compile_policy, make_switch, open_control, open_views, give_up_privileges,
 		start_workers,
 	};
 
@@ -779,5 +785,7 @@ int daemon_run(const struct options *opt)
 	outlet_close();
 	journal_close();
 	systemd_close(&d.systemd);
+	if (d.closing)
+		_exit(status);
 	return status;
 }

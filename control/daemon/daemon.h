@@ -45,6 +45,7 @@ struct daemon {
 	struct reload *reload;
 	struct workers *workers;
 	struct hotplug *hotplug;
+	bool closing; // at the end: of hotplug_destroy()
 	struct fdb_file *fdb_file;
 	struct resolver *resolver; // NULL: the kernel is the control plane
 	struct plane *plane; // control_plane: linux; else NULL

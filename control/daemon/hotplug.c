@@ -2,6 +2,8 @@
 #include "control/daemon/hotplug.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +15,19 @@
 enum {
 	LOOK_EVERY_NS = 500 * MS_NS,
 	WAIT_TURN_NS = 50 * MS_NS,
+	END_TURNS = 40, // of WAIT_TURN_NS: systemd waits for 5 s
 	WHY_LEN = LIVE_TEXT_LEN,
 };
 
-enum stage { PRESENT, LEAVING, ABSENT, OPENED, ARRIVING };
+enum stage { PRESENT, LEAVING, CLOSING, ABSENT, OPENED, ARRIVING };
+
+// The thread that closes a driver. DPDK opens and closes one device at a time.
+struct closer {
+	pthread_t thread;
+	bool runs; // control: the thread was not joined
+	struct live_port port;
+	atomic_bool done; // the thread writes
+};
 
 struct plug {
 	enum stage stage;
@@ -26,6 +37,7 @@ struct plug {
 
 struct hotplug {
 	struct daemon *d;
+	struct closer closer;
 	unsigned n, next; // next: the port that is first in the next poll
 	struct plug port[];
 };
@@ -44,10 +56,61 @@ int hotplug_create(struct daemon *d, struct hotplug **out)
 	return 0;
 }
 
-void hotplug_destroy(struct hotplug *h)
+// ---- a device leaves
+
+static void *close_driver(void *arg)
 {
-	free(h);
+	struct closer *c = arg;
+
+	live_close(&c->port);
+	atomic_store_explicit(&c->done, true, memory_order_release);
+	return NULL;
 }
+
+// True when no thread runs any more.
+static bool closer_join(struct closer *c)
+{
+	if (c->runs && atomic_load_explicit(&c->done, memory_order_acquire)) {
+		(void)pthread_join(c->thread, NULL);
+		c->runs = false;
+	}
+	return !c->runs;
+}
+
+// False: the next poll tries again.
+static bool left(struct hotplug *h, unsigned port)
+{
+	struct live_port *live = &h->d->ports[port];
+	const struct port_facts facts = live->facts;
+	struct closer *c = &h->closer;
+
+	if (!closer_join(c))
+		return false;
+	c->port = *live;
+	atomic_store_explicit(&c->done, false, memory_order_relaxed);
+	c->runs = pthread_create(&c->thread, NULL, close_driver, c) == 0;
+	if (!c->runs)
+		return false;
+	live_absent(&facts, live);
+	workers_new_device(h->d->workers, port);
+	h->port[port].stage = CLOSING;
+	return true;
+}
+
+bool hotplug_destroy(struct hotplug *h)
+{
+	static const struct timespec turn = {.tv_nsec = WAIT_TURN_NS};
+
+	for (unsigned i = 0; h != NULL && !closer_join(&h->closer); i++) {
+		if (i == END_TURNS)
+			return false;
+		nanosleep(&turn, NULL);
+	}
+	free(h);
+	return true;
+}
+
+// ---- a device arrives
 
 static void refused(struct hotplug *h, unsigned port, const char *why, uint64_t now_ns)
 {
@@ -70,18 +133,6 @@ static bool replace(const struct hotplug *h, unsigned port, const struct live_po
 	return switch_replace_device(h->d->sw, port, &sp) == 0;
 }
 
-static void left(struct hotplug *h, unsigned port, uint64_t now_ns)
-{
-	struct live_port *live = &h->d->ports[port];
-	const struct port_facts facts = live->facts;
-
-	live_close(live);
-	live_absent(&facts, live);
-	workers_new_device(h->d->workers, port);
-	h->port[port].stage = ABSENT;
-	h->port[port].checked_ns = now_ns;
-}
-
 // The policy depends on the MAC address and the speed of the device. text->err: why the port cannot
 // use it, or empty.
 static void use(struct hotplug *h, unsigned port, const struct live_port *opened,
@@ -91,6 +142,8 @@ static void use(struct hotplug *h, unsigned port, const struct live_port *opened
 	const struct policy *policy = h->d->policy;
 
 	*live = *opened;
+	if (live->facts.speed_bps == 0) // the link of a card that was opened just now is down
+		live->facts.speed_bps = absent.facts.speed_bps;
 	if (reload_for_ports(h->d->reload, now_ns, text->err, sizeof(text->err)) != 0) {
 		live_close(live);
 		*live = absent;
@@ -140,7 +193,7 @@ static void arrived(struct hotplug *h, unsigned port, uint64_t now_ns)
 		daemon_event(h->d, EVENT_PORT_BACK, port, 0, 0, now_ns);
 }
 
-// True after a device was opened or closed.
+// True after a device was opened, or is being closed.
 static bool step(struct hotplug *h, unsigned port, uint64_t now_ns)
 {
 	struct daemon *d = h->d;
@@ -158,11 +211,16 @@ static bool step(struct hotplug *h, unsigned port, uint64_t now_ns)
 	case LEAVING:
 		if (!switch_device_replaced(d->sw, port))
 			return false;
-		left(h, port, now_ns);
-		return true;
+		return left(h, port);
+	case CLOSING:
+		if (!closer_join(&h->closer))
+			return false;
+		p->stage = ABSENT;
+		p->checked_ns = now_ns;
+		return false;
 	case ABSENT:
-		return now_ns - p->checked_ns >= LOOK_EVERY_NS && !reload_pending(d->reload) &&
-		       look(h, port, now_ns);
+		return now_ns - p->checked_ns >= LOOK_EVERY_NS && closer_join(&h->closer) &&
+		       !reload_pending(d->reload) && look(h, port, now_ns);
 	case OPENED:
 		if (!reload_pending(d->reload) && replace(h, port, &d->ports[port]))
 			p->stage = ARRIVING;
@@ -175,7 +233,7 @@ static bool step(struct hotplug *h, unsigned port, uint64_t now_ns)
 	return false;
 }
 
-// The kernel takes some 20 ms to open or close a device. Control does other work between two.
+// The kernel takes some 20 ms to open a device. Control does other work between two.
 void hotplug_poll(struct hotplug *h, uint64_t now_ns)
 {
 	for (unsigned i = 0; i < h->n; i++) {

@@ -162,6 +162,8 @@ class Pair:
         self.check("the link goes down and up", self.link)
         self.check("a card is taken away and put back", self.unplug)
         self.check("the balance of frames is exact at the end", self.end)
+        self.start(1500)
+        self.check("the switch stops while a card is taken away", self.stop_without_card)
 
     def start(self, mtu):
         self.guest.start(self.policy(mtu))
@@ -289,18 +291,12 @@ class Pair:
         return (crossed and events["link-down"],
                 f"{events['link-down']} link-down, {events['link-up']} link-up; {figures}")
 
-    def says_gone(self):
-        """The driver of e1000e waits a minute for registers that are not there any more, if
-        uio_pci_generic has let them go; control does not answer in that time."""
-        try:
-            return self.port("p2")["no_device"]
-        except Failed:
-            return False
-
     def unplug(self):
+        """The driver of e1000e waits a minute for registers that are not there any more, if
+        uio_pci_generic has let them go. Meanwhile control answers each question."""
         card, monitor = self.cards[1], self.guest.monitor
         monitor.ask("device_del", id=card.id)
-        eventually(self.says_gone, "the switch says that the device is gone", LATE_S)
+        eventually(lambda: self.port("p2")["no_device"], "the device is gone", LATE_S)
         eventually(lambda: monitor.gone(card.id), "the guest lets the card go", LATE_S)
         monitor.events.clear()
         monitor.ask("device_add", **card.arguments(self.guest.iommu))
@@ -309,7 +305,13 @@ class Pair:
         events = [e["event"] for e in self.guest.show("events")["events"]
                   if e["event"].startswith("interface-")]
         crossed, figures = self.forwarding()
-        return crossed, f"{', '.join(events)}; {figures}"
+        return (crossed and events == ["interface-gone", "interface-back"],
+                f"{', '.join(events)}; {figures}")
+
+    def stop_without_card(self):
+        self.guest.monitor.ask("device_del", id=self.cards[1].id)
+        eventually(lambda: self.port("p2")["no_device"], "the device is gone", LATE_S)
+        return self.end()
 
     def end(self):
         status, said = self.guest.stop()

@@ -79,6 +79,13 @@ class Weir(Switch):
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.process.p.pid}/fd"))
 
+    def threads(self):
+        names = []
+        for task in os.listdir(f"/proc/{self.process.p.pid}/task"):
+            with open(f"/proc/{self.process.p.pid}/task/{task}/comm") as f:
+                names.append(f.read().strip())
+        return names
+
     def memory_kb(self):
         with open(f"/proc/{self.process.p.pid}/status") as f:
             return int(re.search(r"VmRSS:\s+(\d+)", f.read())[1])
@@ -244,8 +251,11 @@ def weir_waits_for_a_device():
         sw.process.wait_line("waiting for xdp:sw3")
         time.sleep(0.5)
         want(sw.process.running(), "it waits")
+        # A card that comes may need EAL in another mode.
+        want("eal-intr-thread" not in sw.threads(), f"EAL has started: {sw.threads()}")
         sw.make(3)
         sw.process.wait_line("ready")
+        want("eal-intr-thread" in sw.threads(), f"{sw.threads()}")
         want(lost(pings(world, 1, "10.0.0.3")) == 0, "h1 reaches h3")
         want(sw.stop() == 0, sw.process.said())
 
