@@ -86,7 +86,7 @@ struct live_conf {
 	const struct keep *keep; // what goes to the host's stack; NULL: LLDP. "xdp:" devices only
 	bool take_over; // also where the host has addresses on it. "xdp:" devices only
 	const struct xdp_attach *program; // of live_program_load(); NULL: live_open() loads one
-	bool no_wait; // a device that is in use is refused at once
+	bool no_wait; // a device that is in use is refused at once; no wait for a link's speed
 };
 
 // Copy ops, drv and facts into a struct switch_port. facts.speed_bps is 0 where the link has no

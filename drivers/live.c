@@ -223,6 +223,11 @@ static int choose_memory(struct args *a, const struct live_eal_conf *conf, bool 
 	if (huge) {
 		arg(a, "--in-memory");
 		snprintf(a->mem_mb, sizeof(a->mem_mb), "%" PRIu64, need_mb);
+	} else if (conf->physical != NULL && no_huge) {
+		return live_refuse(text, -EINVAL,
+				   "%s: its kernel driver knows no IOMMU, so DPDK needs hugepages; "
+				   "leave out --no-huge, or bind the device to vfio-pci",
+				   conf->physical);
 	} else if (conf->physical != NULL) {
 		return live_refuse(
 			text, -ENOMEM,

@@ -94,7 +94,7 @@ void live_program_free(struct xdp_attach *program); // after live_close; NULL is
 
 // Looks at the name alone. A "vdev:" is LIVE_READY always.
 enum live_state {
-	LIVE_MISSING, // the interface does not exist; no kernel driver has the "pci:" device
+	LIVE_MISSING, // the interface does not exist; the "pci:" device is not bound for DPDK
 	LIVE_DOWN, // it is not up
 	LIVE_READY,
 };

@@ -265,8 +265,6 @@ static int watch_removal(struct opening *o)
 	struct ethdev_port *p = o->port;
 	int rc;
 
-	if (o->is_vdev)
-		return 0;
 	rc = rte_dev_event_callback_register(rte_dev_name(p->dev), device_removed, p);
 	p->watched = rc == 0;
 	if (rc == 0 && pci_needs_physical(o->name))
@@ -327,6 +325,15 @@ static int start_memif(struct opening *o)
 
 // ---- plugging in
 
+static const char *probe_cure(const struct opening *o)
+{
+	if (!pci_needs_physical(o->name))
+		return "for pci: bind it to vfio-pci, for vdev: check its arguments";
+	return o->conf->no_wait ? "with a uio driver a card that comes back needs `weir "
+				  "--keep-privileges`; bind it to vfio-pci"
+				: "a uio driver needs root; bind it to vfio-pci";
+}
+
 static int probe(struct opening *o)
 {
 	struct ethdev_port *p = o->port;
@@ -337,9 +344,8 @@ static int probe(struct opening *o)
 		if (rc != 0)
 			return live_refuse(
 				o->text, rc,
-				"%s: DPDK finds no such device or no driver for it: %s; for "
-				"pci: bind it to vfio-pci, for vdev: check its arguments",
-				o->given, reason_of(rc));
+				"%s: DPDK finds no such device or no driver for it: %s; %s",
+				o->given, reason_of(rc), probe_cure(o));
 		p->probed = true;
 		if (rte_eth_dev_get_port_by_name(o->name, &p->id) != 0)
 			return live_refuse(o->text, -ENODEV, "%s: the device is no Ethernet port",
@@ -516,9 +522,13 @@ static int32_t ethdev_rx_depth(void *drv)
 static uint64_t link_speed(const struct opening *o)
 {
 	struct rte_eth_link link = {0};
+	int rc;
 
-	if (o->is_vdev || rte_eth_link_get(o->port->id, &link) != 0 ||
-	    link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN)
+	if (o->is_vdev)
+		return 0;
+	rc = o->conf->no_wait ? rte_eth_link_get_nowait(o->port->id, &link)
+			      : rte_eth_link_get(o->port->id, &link);
+	if (rc != 0 || link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN)
 		return 0;
 	return link.link_speed * 1000000ull;
 }

@@ -23,27 +23,37 @@ bool pci_name(const char *devargs, char name[PCI_NAME_LEN])
 	return true;
 }
 
-// What the link to the kernel's driver holds. False: there is no such device, or it has no driver.
+// The name of the kernel's driver. False: there is no such device, or it has no driver.
 static bool driver_of(const char *devargs, char driver[PATH_LEN])
 {
-	char name[PCI_NAME_LEN], path[PATH_LEN];
+	char name[PCI_NAME_LEN], path[PATH_LEN], target[PATH_LEN];
+	const char *base;
 	ssize_t len;
 
 	if (!pci_name(devargs, name))
 		return false;
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/driver", name);
-	len = readlink(path, driver, PATH_LEN - 1);
+	len = readlink(path, target, sizeof(target) - 1);
 	if (len < 0)
 		return false;
-	driver[len] = '\0';
+	target[len] = '\0';
+	base = strrchr(target, '/');
+	snprintf(driver, PATH_LEN, "%s", base == NULL ? target : base + 1);
 	return true;
 }
 
 bool pci_is_bound(const char *devargs)
 {
+	// DPDK uses these cards together with the kernel's own driver.
+	static const char *const shared[] = {"mlx4_core", "mlx5_core", "mana"};
 	char driver[PATH_LEN];
 
-	return driver_of(devargs, driver);
+	if (!driver_of(devargs, driver))
+		return false;
+	for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++)
+		if (strcmp(driver, shared[i]) == 0)
+			return true;
+	return strstr(driver, "vfio") != NULL || strstr(driver, "uio") != NULL;
 }
 
 bool pci_needs_physical(const char *devargs)

@@ -11,7 +11,8 @@ enum { PCI_NAME_LEN = 32 };
 // The name that DPDK and the kernel have for the device: "0000:3b:00.0". False: it is no address.
 bool pci_name(const char *devargs, char name[PCI_NAME_LEN]);
 
-// Whether the device exists, and a driver of the kernel has it: vfio-pci, say.
+// Whether the device exists, and its driver of the kernel lets DPDK use it: vfio-pci, a uio driver,
+// or one that shares the card, such as mlx5_core.
 bool pci_is_bound(const char *devargs);
 
 // Whether DMA of the device has physical addresses: uio_pci_generic and igb_uio know no IOMMU.

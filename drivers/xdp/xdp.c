@@ -515,6 +515,12 @@ static int check_pool(const struct opening *o)
 	uint32_t max_frame = o->conf->max_frame;
 	uint32_t room = rte_pktmbuf_data_room_size((struct rte_mempool *)(uintptr_t)pool);
 
+	if (pool->nb_mem_chunks != 1 && rte_eal_iova_mode() == RTE_IOVA_PA)
+		return live_refuse(
+			o->text, -ENOTSUP,
+			"%s: no xdp: port works beside a pci: port on a uio driver; bind the card "
+			"to vfio-pci",
+			o->ifname);
 	if (pool->nb_mem_chunks != 1)
 		return live_refuse(
 			o->text, -ENOMEM,

@@ -464,6 +464,24 @@ def null_and_ring_devices_open_and_close():
 
 
 @test
+def a_frame_in_two_buffers_is_received_as_one():
+    with Loop("vdev:net_ring0", "vdev:net_null0,no-rx=1") as loop:
+        for length, received, too_long in ((200, 1, 0), (1522, 2, 0), (1523, 2, 1)):
+            equal(loop.ask(f"chain 0 {length}")["taken"], 1, "chain")
+            until(lambda: loop.ask("stats 0")["rx"] == received and
+                  loop.ask("reasons 0")["too_long"] == too_long, f"a chain of {length} bytes")
+
+
+@test
+def a_device_that_the_bus_reports_as_removed_is_gone():
+    with Loop("vdev:net_ring0", "vdev:net_ring1") as loop:
+        equal(loop.ask("stats 0")["up"], 1, "the link")
+        equal(loop.ask("take 0")["gone"], 1, "the device is gone")
+        equal(loop.ask("stats 0")["up"], 0, "the link")
+        equal(loop.ask("stats 1")["up"], 1, "the other link")
+
+
+@test
 def a_vhost_port_without_a_guest_is_empty_and_silent():
     with tempfile.TemporaryDirectory() as folder:
         with Loop(f"vdev:net_vhost0,iface={folder}/v.sock", "vdev:net_ring0") as loop:

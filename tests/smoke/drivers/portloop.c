@@ -16,6 +16,8 @@
 //   keep P [WORD]... keeps only these for the host's stack from now on
 //   reasons P        frames that did not come through the ring
 //   bad P            offers frames that no driver may send: a chain, a clone, a runt
+//   chain P LEN      offers a chain of two buffers, as a device of DPDK may receive it
+//   take P           the bus reports that the device was taken away
 //   quit             closes the ports and counts the pool
 #include <errno.h>
 #include <fcntl.h>
@@ -25,6 +27,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <rte_dev.h>
 #include <rte_ether.h>
 #include <rte_mbuf.h>
 
@@ -41,6 +44,7 @@ enum {
 
 struct port {
 	struct live_port live;
+	const char *name; // without its prefix
 	bool open, held, watched;
 	uint64_t rx, tx;
 	uint16_t cut;
@@ -136,6 +140,20 @@ static void send_bad(struct loop *l, struct port *p)
 	rte_pktmbuf_free(whole);
 }
 
+static void send_chain(struct loop *l, struct port *p, unsigned len)
+{
+	struct rte_mbuf *m = make(l, len - len / 2, RTE_ETHER_TYPE_IPV4);
+
+	(void)rte_pktmbuf_chain(m, make(l, len / 2, 0));
+	printf("taken=%u\n", p->live.ops->tx(p->live.drv, &m, 1));
+}
+
+static void take_away(const struct port *p)
+{
+	rte_dev_event_callback_process(p->name, RTE_DEV_EVENT_REMOVE);
+	printf("gone=%d\n", p->live.ops->gone(p->live.drv));
+}
+
 static void print_stats(const struct port *p)
 {
 	const struct port_ops *ops = p->live.ops;
@@ -220,6 +238,10 @@ static void command(struct loop *l)
 		send_frames(l, p, n, len, flag[0] != '\0');
 	} else if (strcmp(verb, "bad") == 0) {
 		send_bad(l, p);
+	} else if (strcmp(verb, "chain") == 0) {
+		send_chain(l, p, n);
+	} else if (strcmp(verb, "take") == 0) {
+		take_away(p);
 	} else {
 		printf("unknown command\n");
 	}
@@ -266,6 +288,7 @@ static int open_ports(struct loop *l, char **devices, struct live_text *text)
 		if (rc != 0)
 			return rc;
 		p->open = true;
+		p->name = strchr(devices[i], ':') + 1;
 		const struct port_facts *f = &p->live.facts;
 
 		printf("port=%s speed=%" PRIu64 " rx_ring=%u tx_ring_bytes=%u depth=%d pfc=%d%d "
