@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -21,6 +20,7 @@
 
 #include "control/daemon/daemon.h"
 #include "control/daemon/outlet.h"
+#include "control/lock_file.h"
 #include "control/stop.h"
 #include "dataplane/units.h"
 
@@ -277,30 +277,14 @@ int rundir_take(struct rundir *r, const char *name, char *err, unsigned err_len)
 	snprintf(r->fdb_path, sizeof(r->fdb_path), "%s/%s.fdb", run_dir, name);
 	if (mkdir(run_dir, 0755) != 0 && errno != EEXIST)
 		return fail(errno, err, err_len, "cannot make", run_dir);
-	for (;;) {
-		struct stat held, named;
-		int fd = open(r->lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-
-		if (fd < 0)
-			return fail(errno, err, err_len, "cannot open", r->lock_path);
-		if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-			int code = errno;
-
-			close(fd);
-			if (code != EWOULDBLOCK)
-				return fail(code, err, err_len, "cannot lock", r->lock_path);
-			snprintf(err, err_len, "a switch named %s is already running; stop it, or "
-					       "give this one another switch.name", name);
-			return -EBUSY;
-		}
-		// A lock on a file that was removed meanwhile is a lock on nothing.
-		if (fstat(fd, &held) == 0 && stat(r->lock_path, &named) == 0 &&
-		    held.st_ino == named.st_ino && held.st_dev == named.st_dev) {
-			r->lock_fd = fd;
-			return 0;
-		}
-		close(fd);
-	}
+	r->lock_fd = lock_file_take(r->lock_path);
+	if (r->lock_fd >= 0)
+		return 0;
+	if (r->lock_fd != -EWOULDBLOCK)
+		return fail(-r->lock_fd, err, err_len, "cannot lock", r->lock_path);
+	snprintf(err, err_len, "a switch named %s is already running; stop it, or give this one "
+			       "another switch.name", name);
+	return -EBUSY;
 }
 
 int rundir_listen(const struct rundir *r, char *err, unsigned err_len)
@@ -332,7 +316,6 @@ void rundir_release(struct rundir *r)
 	if (r->lock_fd < 0)
 		return;
 	unlink(r->sock_path);
-	unlink(r->lock_path);
-	close(r->lock_fd);
+	lock_file_release(r->lock_fd, r->lock_path);
 	r->lock_fd = -1;
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <libmnl/libmnl.h>
 #include <linux/if_ether.h>
+#include <linux/if_link.h>
 #include <linux/if_packet.h>
 #include <linux/pkt_cls.h>
 #include <linux/pkt_sched.h>
@@ -27,12 +28,14 @@ enum {
 	LINE,
 	MESSAGE_LEN = 512,
 	ANSWER_LEN = 4096, // with the statistics of a queue
+	LINK_LEN = 32768, // with all that the kernel says about an interface
 	LIMIT_BYTES = 64 << 20, // the send buffers of all sockets hold less
 	L2_ROOM = 14 + 2 * 4, // header and tags
 	WIRE_BYTES = 8 + 4 + 12, // preamble, FCS and gap, which htb counts too
 	LEAST_WIRE_BYTES = 84,
 	BURST_NS = 100 * US_NS, // what htb may send at once after a late timer
 	TICK_NS = 64, // unit of times in messages of htb
+	KIND_LEN = 32,
 	DSCPS = 64,
 	IPV4_DSCP_SHIFT = 18, // in the first word of the header
 	IPV6_DSCP_SHIFT = 22,
@@ -357,6 +360,83 @@ static int open_sockets(struct gate *g, const char *device)
 	return g->netlink < 0 ? -errno : 0;
 }
 
+// ---- what the interface is a port of
+
+struct kinds {
+	char own[KIND_LEN], master[KIND_LEN]; // empty: of a card; no port of another interface
+};
+
+static int link_kind(const struct nlattr *attr, void *out)
+{
+	struct kinds *k = out;
+	char *to = mnl_attr_get_type(attr) == IFLA_INFO_KIND	    ? k->own
+		   : mnl_attr_get_type(attr) == IFLA_INFO_SLAVE_KIND ? k->master
+								     : NULL;
+
+	if (to != NULL && mnl_attr_validate(attr, MNL_TYPE_NUL_STRING) == 0)
+		snprintf(to, KIND_LEN, "%s", mnl_attr_get_str(attr));
+	return MNL_CB_OK;
+}
+
+static int link_info(const struct nlattr *attr, void *out)
+{
+	return mnl_attr_get_type(attr) == IFLA_LINKINFO
+		       ? mnl_attr_parse_nested(attr, link_kind, out)
+		       : MNL_CB_OK;
+}
+
+// 0 or -errno.
+static int kinds_of(struct gate *g, struct kinds *out)
+{
+	_Alignas(struct nlmsghdr) char bytes[LINK_LEN] = {0};
+	struct nlmsghdr *h = mnl_nlmsg_put_header(bytes);
+	struct ifinfomsg *link = mnl_nlmsg_put_extra_header(h, sizeof(*link));
+	uint32_t seq = ++g->seq;
+	ssize_t got;
+
+	*out = (struct kinds){0};
+	h->nlmsg_type = RTM_GETLINK;
+	h->nlmsg_flags = NLM_F_REQUEST;
+	h->nlmsg_seq = seq;
+	link->ifi_index = (int)g->ifindex;
+	if (send(g->netlink, h, h->nlmsg_len, 0) < 0)
+		return -errno;
+	do {
+		got = recv(g->netlink, bytes, sizeof(bytes), 0);
+		if (got < 0 && errno != EINTR)
+			return -errno;
+	} while (!mnl_nlmsg_ok(h, (int)got) || h->nlmsg_seq != seq);
+	if (h->nlmsg_type == RTM_NEWLINK)
+		(void)mnl_attr_parse(h, sizeof(*link), link_info, out);
+	return 0;
+}
+
+static bool is_bridge(const char *kind)
+{
+	return strcmp(kind, "bridge") == 0 || strcmp(kind, "openvswitch") == 0;
+}
+
+int gate_check(struct gate *g, const char *device, char *err, size_t err_len)
+{
+	struct kinds k;
+	int rc = kinds_of(g, &k);
+
+	if (rc != 0)
+		snprintf(err, err_len, "%s: %s", device, gate_why(rc));
+	else if (is_bridge(k.own))
+		snprintf(err, err_len, "%s is a bridge, and gets no PFC frames; name an interface "
+			 "with a cable to the switch", device);
+	else if (strcmp(k.master, "bridge") == 0)
+		snprintf(err, err_len, "%s is a port of a bridge, which takes its PFC frames; `ip "
+			 "link set %s nomaster` takes it out", device, device);
+	else if (is_bridge(k.master))
+		snprintf(err, err_len, "%s is a port of Open vSwitch, which takes its PFC frames; "
+			 "`ovs-vsctl del-port %s` takes it out", device, device);
+	else
+		return 0;
+	return rc != 0 ? rc : -EBUSY;
+}
+
 int gate_open(const struct hostd_args *a, unsigned ifindex, struct gate **out, char *err,
 	      size_t err_len)
 {
@@ -373,6 +453,8 @@ int gate_open(const struct hostd_args *a, unsigned ifindex, struct gate **out, c
 	if (rc != 0)
 		snprintf(err, err_len, "%s: %s", a->device, gate_why(rc));
 	else
+		rc = gate_check(g, a->device, err, err_len);
+	if (rc == 0)
 		rc = put_tree(g, a, err, err_len);
 	if (rc == 0)
 		*out = g;

@@ -27,6 +27,10 @@ struct gate;
 must_check int gate_open(const struct hostd_args *a, unsigned ifindex, struct gate **out, char *err,
 			 size_t err_len);
 
+// 0, or -errno with a sentence in err: -EBUSY where the interface is a bridge or a port of one, so
+// that no PFC frame arrives.
+must_check int gate_check(struct gate *g, const char *device, char *err, size_t err_len);
+
 // Holds a class, or releases it. 0 or -errno.
 must_check int gate_hold(struct gate *g, unsigned c, bool hold);
 

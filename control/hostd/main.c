@@ -17,13 +17,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "control/config/terminal.h"
 #include "control/hostd/args.h"
 #include "control/hostd/gate.h"
+#include "control/lock_file.h"
 #include "control/observe/fact.h"
 #include "control/standard_fds.h"
 #include "control/stop.h"
@@ -39,14 +40,18 @@ enum {
 	RECEIVE_BYTES = 4 << 20,
 	DRAIN_NS = 2 * SECOND_NS, // for the frames that were held at the end
 	DRAIN_LOOK_US = 1000,
+	LOCK_PATH_LEN = 64,
 };
+static const char run_dir[] = "/run/weir";
 
 struct hostd {
 	const struct hostd_args *args;
 	struct gate *gate;
 	int packets; // socket: MAC control frames of the interface
 	int links; // socket: news of the interfaces
-	int lock; // socket: one program at an interface
+	int lock; // file: one program at an interface
+	char lock_path[LOCK_PATH_LEN];
+	bool bridged; // the interface became a port of a bridge
 	uint8_t held; // bitmap of classes
 	uint64_t malformed; // MAC control frames that are no PFC, or that had a tag
 	struct gate_counts counts; // at the end
@@ -63,19 +68,21 @@ static bool failed(const struct hostd *d, const char *what, int rc)
 
 // ---- start
 
-// The name of an abstract socket is free again when its process ends, and each network namespace
-// has names of its own.
+// Each network namespace has interfaces of its own.
 static bool take_lock(struct hostd *d, unsigned ifindex)
 {
-	struct sockaddr_un name = {.sun_family = AF_UNIX};
+	struct stat netns;
 
-	snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "weir-hostd.%u", ifindex);
-	d->lock = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (d->lock >= 0 && bind(d->lock, (const struct sockaddr *)&name, sizeof(name)) == 0)
-		return true;
-	if (errno == EADDRINUSE)
+	if (stat("/proc/self/ns/net", &netns) != 0)
+		return failed(d, "/proc/self/ns/net: ", -errno);
+	if (mkdir(run_dir, 0755) != 0 && errno != EEXIST)
+		return failed(d, "cannot make /run/weir: ", -errno);
+	snprintf(d->lock_path, sizeof(d->lock_path), "%s/hostd.%ju.%u.lock", run_dir,
+		 (uintmax_t)netns.st_ino, ifindex);
+	d->lock = lock_file_take(d->lock_path);
+	if (d->lock == -EWOULDBLOCK)
 		return failed(d, "another weir-hostd runs here", 0);
-	return failed(d, "lock: ", -errno);
+	return d->lock >= 0 || failed(d, "lock in /run/weir: ", d->lock);
 }
 
 static bool open_packets(struct hostd *d, unsigned ifindex)
@@ -132,7 +139,7 @@ static bool hostd_open(struct hostd *d)
 
 	if (ifindex == 0)
 		return failed(d, "there is no such interface", 0);
-	if (!take_lock(d, ifindex) || !open_packets(d, ifindex) || !open_links(d))
+	if (!open_packets(d, ifindex) || !take_lock(d, ifindex) || !open_links(d))
 		return false;
 	if (gate_open(d->args, ifindex, &d->gate, err, sizeof(err)) != 0) {
 		terminal_printf(stderr, "weir-hostd: %s\n", err);
@@ -153,7 +160,7 @@ static void hostd_close(struct hostd *d)
 	if (d->links >= 0)
 		close(d->links);
 	if (d->lock >= 0)
-		close(d->lock);
+		lock_file_release(d->lock, d->lock_path);
 }
 
 // ---- the loop
@@ -221,12 +228,19 @@ static int wait_for_frames(const struct hostd *d, const sigset_t *open)
 // 0 or -errno.
 static int take_news(struct hostd *d)
 {
-	char unread[FRAME_LEN];
+	char unread[FRAME_LEN], err[ERROR_LEN];
 	bool news = false;
+	int rc;
 
 	while (recv(d->links, unread, sizeof(unread), MSG_TRUNC) >= 0 || errno == ENOBUFS)
 		news = true;
-	return news ? gate_resize(d->gate, d->args, d->held) : 0;
+	rc = news ? gate_resize(d->gate, d->args, d->held) : 0;
+	if (!news || rc != 0)
+		return rc;
+	d->bridged = gate_check(d->gate, d->args->device, err, sizeof(err)) == -EBUSY;
+	if (d->bridged)
+		terminal_printf(stderr, "weir-hostd: %s\n", err);
+	return 0;
 }
 
 // Waits until the frames that were held have left, or DRAIN_NS are over.
@@ -253,7 +267,7 @@ static bool hostd_loop(struct hostd *d)
 	sigaddset(&stop, SIGHUP);
 	sigaddset(&stop, SIGQUIT);
 	sigprocmask(SIG_BLOCK, &stop, &open);
-	while (rc == 0 && stop_requests() == 0) {
+	while (rc == 0 && !d->bridged && stop_requests() == 0) {
 		rc = wait_for_frames(d, &open);
 		if (rc == 0)
 			rc = take_frames(d);
@@ -271,7 +285,7 @@ static bool hostd_loop(struct hostd *d)
 		return failed(d, "somebody removed its queues; start weir-hostd again", 0);
 	if (rc == 0)
 		drain_queues(d);
-	return rc == 0 || failed(d, "", rc);
+	return rc == 0 ? !d->bridged : failed(d, "", rc);
 }
 
 // ---- the report

@@ -8,6 +8,7 @@ import re
 
 import pytest
 import schemas
+from weir.programs import find
 
 ROOT = os.environ["WEIR_ROOT"]
 # Rows that need more than is here, or another timing.
@@ -101,3 +102,14 @@ def test_reports_of_hosts_are_as_their_schema_says(weir_switch):
     for r in reports:
         assert schemas.errors(schemas.closed(schema), r) == [], r["role"]
     assert schemas.unseen(schema, reports) == [".inof"]
+
+
+@pytest.mark.weir_switch(hosts=1)
+def test_the_report_of_weir_hostd_is_as_its_schema_says(weir_switch):
+    hostd = weir_switch.hosts[0].spawn(find("weir-hostd"), "--device", "e1", "--speed", "1G",
+                                       "--class", "3", "--json")
+    hostd.wait_line("ready")
+    assert hostd.stop() == 0
+    schema, report = schemas.load("hostd.json"), json.loads(hostd.out())
+    assert schemas.errors(schemas.closed(schema), report) == []
+    assert schemas.unseen(schema, [report]) == []

@@ -5,6 +5,7 @@
 usage: test_hostd.py BUILD_DIR [CASE...]
 """
 import ctypes
+import glob
 import json
 import os
 import random
@@ -28,6 +29,7 @@ STILL_S = 0.3 # without a frame: at 10 Mb/s a frame leaves each millisecond
 PFC_ADDRESS = "0180c2000001"
 LEAST_FULL = 10 # frames that a send buffer holds; it holds some 90
 CLONE_NEWNET = 0x40000000
+RUN = "/run/weir"
 
 
 def socket_in(world, where, *kind):
@@ -115,6 +117,21 @@ class Sender:
         return self.sent - before
 
 
+class Tagged:
+    """A packet socket of the host: frames of a class with a VLAN tag."""
+
+    def __init__(self, world, cls):
+        self.s = socket_in(world, "h1", socket.AF_PACKET, socket.SOCK_RAW, 0)
+        self.s.bind(("e1", 0))
+        self.frame = (bytes.fromhex("020000000009" "020000000001" "8100") +
+                      struct.pack(">H", cls << 13 | 5) + b"\x08\0E" +
+                      bytes([8 * cls + 2 << 2]) + bytes(PAYLOAD))
+
+    def send(self, n):
+        for _ in range(n):
+            self.s.send(self.frame)
+
+
 class Hostd:
     def __init__(self, world, *words):
         self.p = world.spawn("h1", f"hostd{len(world.processes)}", HOSTD, "--device", "e1",
@@ -185,6 +202,28 @@ def a_paused_class_waits_in_its_sockets_and_the_others_go_on(world):
     want([rows[3][k] for k in ("rx_pause", "rx_pause_transition")] == [6, 2] and
          rows[5]["rx_pause"] == 0, rows)
     want(queues(world) == before, f"its queues are gone: {queues(world)}")
+
+
+@on_a_host
+def a_class_that_is_paused_again_and_again_stops_alone(world):
+    """A storm: the peer repeats its PAUSE, and never lets the class go."""
+    hostd, peer = Hostd(world).ready(), Peer(world)
+    three, five, zero, tagged = (Sender(world, 3), Sender(world, 5), Sender(world, 0),
+                                 Tagged(world, 3))
+    peer.send(pfc(c3=QUANTA))
+    want(three.fill() >= LEAST_FULL, "the kernel keeps frames of class 3")
+    held_at = peer.got(3)
+    for i in range(1, 4):
+        peer.send(pfc(c3=QUANTA))
+        five.send(100)
+        zero.send(100)
+        eventually(lambda: peer.got(5) == five.sent == peer.got(0), "the other classes go on")
+        want(peer.got(3) == held_at, "class 3 is held")
+    tagged.send(50)
+    eventually(lambda: peer.got(3) == held_at + 50, "frames with a tag are in no class")
+    rows, _ = hostd.end()
+    eventually(lambda: peer.got(3) == three.sent + 50, "the end lets class 3 go", 20)
+    want(rows[3]["rx_pause_transition"] == 1 and rows[5]["rx_pause"] == 0, rows)
 
 
 @on_a_host
@@ -308,6 +347,43 @@ def one_program_at_an_interface_and_no_queues_of_others(world):
 
 
 @on_a_host
+def the_lock_is_a_file_that_only_root_may_hold(world):
+    index = json.loads(world.run("h1", "ip", "-j", "link", "show", "e1").stdout)[0]["ifindex"]
+    # Every user may take the name of an abstract socket.
+    name = socket_in(world, "h1", socket.AF_UNIX, socket.SOCK_DGRAM)
+    name.bind(f"\0weir-hostd.{index}".ljust(108, "\0"))
+    before = glob.glob(f"{RUN}/*")
+    hostd = Hostd(world).ready()
+    made = [f for f in glob.glob(f"{RUN}/*") if f not in before]
+    want(len(made) == 1 and os.stat(made[0]).st_mode & 0o777 == 0o600, f"{made}")
+    hostd.end()
+    want(glob.glob(f"{RUN}/*") == before, "the file is removed at the end")
+    hostd = Hostd(world).ready()
+    hostd.p.kill()
+    Hostd(world).ready().end() # the file of a killed program is no lock
+
+
+@on_a_host
+def a_bridge_and_its_ports_are_refused(world):
+    world.run("h1", "ip", "link", "add", "br0", "type", "bridge")
+    world.run("h1", "ip", "link", "set", "br0", "up")
+    before = queues(world)
+    Hostd(world, "--device", "br0").refused("br0 is a bridge, and gets no PFC frames")
+    world.run("h1", "ip", "link", "set", "e1", "master", "br0")
+    Hostd(world).refused("e1 is a port of a bridge, which takes its PFC frames; "
+                         "`ip link set e1 nomaster` takes it out")
+    want(queues(world) == before, f"it changes nothing: {queues(world)}")
+    world.run("h1", "ip", "link", "set", "e1", "nomaster")
+    hostd, peer, three = Hostd(world).ready(), Peer(world), Sender(world, 3)
+    peer.send(pfc(c3=QUANTA))
+    three.fill()
+    world.run("h1", "ip", "link", "set", "e1", "master", "br0")
+    hostd.refused("e1 is a port of a bridge")
+    eventually(lambda: peer.got(3) == three.sent, "all frames that were held arrive", 20)
+    want(queues(world) == before, f"its queues are gone: {queues(world)}")
+
+
+@on_a_host
 def an_interface_may_go_down_and_its_end_is_reported(world):
     hostd, peer, three = Hostd(world).ready(), Peer(world), Sender(world, 3)
     for state in ("down", "up"):
@@ -329,6 +405,7 @@ from world import World # noqa: E402: the path is set by live
 
 sys.exit(live.run_tests([
     a_paused_class_waits_in_its_sockets_and_the_others_go_on,
+    a_class_that_is_paused_again_and_again_stops_alone,
     a_pause_that_is_not_repeated_runs_out,
     a_released_class_sends_at_once_though_all_senders_wait,
     frames_that_are_no_pfc_of_the_neighbour_hold_nothing,
@@ -337,5 +414,7 @@ sys.exit(live.run_tests([
     a_larger_mtu_is_followed,
     queues_that_somebody_removes_are_missed,
     one_program_at_an_interface_and_no_queues_of_others,
+    the_lock_is_a_file_that_only_root_may_hold,
+    a_bridge_and_its_ports_are_refused,
     an_interface_may_go_down_and_its_end_is_reported,
 ]))
