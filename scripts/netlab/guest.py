@@ -24,6 +24,7 @@ APPEND = "console=ttyS0 quiet panic=-1 mitigations=off rcupdate.rcu_expedited=1"
 INIT = """\
 #!/bin/busybox sh
 /bin/busybox --install -s /bin
+mkdir /run
 mount -t devtmpfs dev /dev
 mount -t proc proc /proc
 mount -t sysfs sys /sys
