@@ -272,6 +272,8 @@ def a_device_that_flaps_leaks_nothing():
         returned = 0
         for n in range(FLAPS):
             if n == FLAPS // 2 // 6 * 6: # after it came back, with all memory touched that will be
+                time.sleep(1) # the event may be that of the device before, which was deleted
+                eventually(lambda: sw.port("p3")["up"], "the port is up")
                 before = (sw.descriptors(), sw.memory_kb())
             sw.delete(3)
             if n % 3 == 0:
