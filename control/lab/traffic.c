@@ -240,7 +240,7 @@ static void flush(struct lane *l)
 	struct lane_queue *q = &l->queue;
 	bool posted = false;
 
-	while (q->n != 0) {
+	while (q->n != 0 && l->pub.id != TRAFFIC_NOT_OPEN) {
 		const struct lane_post *p = &q->ring[q->head];
 
 		if (nic_post(t->f->hosts[l->pub.src].nic, l->pub.id, p->n_bytes, p->tag) != 0)
@@ -259,12 +259,39 @@ static void flush(struct lane *l)
 	}
 }
 
+static bool is_refused(const struct lane *l)
+{
+	return l->pub.id != TRAFFIC_NOT_OPEN &&
+	       nic_flow_status(l->run->t->f->hosts[l->pub.src].nic, l->pub.id).state ==
+		       NIC_FLOW_REJECTED;
+}
+
+// Gives the NIC's id back.
+static void lane_forget(struct traffic *t, struct lane *l)
+{
+	nic_flow_forget(t->f->hosts[l->pub.src].nic, l->pub.id);
+	t->by_id[l->pub.src][l->pub.id] = NULL;
+	l->pub.id = TRAFFIC_NOT_OPEN;
+}
+
+// A receiver without a queue pair refuses the connection. An idle connection makes room, and the
+// sender asks again.
 static void retry(void *arg, uint64_t now_ns)
 {
 	struct lane *l = arg;
+	struct traffic *t = l->run->t;
+	int err = 0;
 
 	(void)now_ns;
 	l->retrying = false;
+	if (is_refused(l))
+		lane_forget(t, l);
+	if (l->pub.id == TRAFFIC_NOT_OPEN && l->queue.n != 0) {
+		lane_make_room(l);
+		err = lane_open(l, NULL);
+	}
+	if (err != 0 && err != -ENOSPC)
+		traffic_give_up(t);
 	flush(l);
 }
 
@@ -315,13 +342,12 @@ static void lane_count(const struct traffic *t, const struct lane *l, struct tra
 
 void lane_close(struct traffic *t, struct lane *l)
 {
-	struct nic *nic = t->f->hosts[l->pub.src].nic;
-
 	lane_count(t, l, &l->closed);
-	nic_flow_close(nic, l->pub.id);
-	nic_flow_forget(nic, l->pub.id);
-	t->by_id[l->pub.src][l->pub.id] = NULL;
-	l->pub.id = TRAFFIC_NOT_OPEN;
+	nic_flow_close(t->f->hosts[l->pub.src].nic, l->pub.id);
+	lane_forget(t, l);
+	// The message that closes it leaves now.
+	if (t->sc->connect_by_cm)
+		fabric_poke_host(t->f, l->pub.src);
 	l->state = LANE_CLOSED;
 	l->queue.n = l->n_out = 0;
 	if (flow_is_single(l->run->f))
@@ -353,8 +379,7 @@ static void rest(struct lane *l)
 	TAILQ_INSERT_TAIL(&t->idle[l->pub.dst].in, l, age_at_dst);
 	if (flow_is_single(l->run->f))
 		TAILQ_INSERT_HEAD(&l->pair->idle, l, spare);
-	// On the wire a connection takes its time to go; there they stay.
-	if (++s->n_idle <= (uint64_t)s->run->f->idle.n || t->sc->connect_by_cm)
+	if (++s->n_idle <= (uint64_t)s->run->f->idle.n)
 		return;
 	// Too many are idle: the oldest goes.
 	l = TAILQ_FIRST(&s->idle);
@@ -371,7 +396,7 @@ static bool make_room_at(struct traffic *t, uint32_t host)
 
 	if (l == NULL || (in != NULL && in->idle_ns < l->idle_ns))
 		l = in;
-	if (l == NULL || t->sc->connect_by_cm || !nic_is_full(t->f->hosts[host].nic))
+	if (l == NULL || !nic_is_full(t->f->hosts[host].nic))
 		return false;
 	wake(l);
 	lane_close(t, l);

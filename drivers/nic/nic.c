@@ -308,7 +308,8 @@ void qp_update(struct nic *nic, struct qp *qp)
 		qp->queued = true;
 	}
 	// A responder that has sent the DREP, or that gave up, is gone.
-	if (qp->conn.state == CONN_CLOSED && !qp->conn.initiator && qp->conn.due == 0)
+	if (qp->conn.state == CONN_CLOSED && (!qp->conn.initiator || qp->forgotten) &&
+	    qp->conn.due == 0)
 		qp_free(nic, qp);
 	else if (qp->conn.state != CONN_FREE)
 		timers_set(&nic->timers, i, min_u64(post_ns, qp_wake(nic, qp, next)));

@@ -227,7 +227,8 @@ void nic_flow_stop(struct nic *nic, uint32_t id);
 // Takes the connection down; one that nic_connect made is gone at both ends without a frame, and
 // its frames under way find no queue pair (unknown_qp).
 void nic_flow_close(struct nic *nic, uint32_t id);
-// Gives the id of a closed or rejected flow back, for a flow to come.
+// Gives the id of a closed or rejected flow back, for a flow to come. While the peer has not
+// answered that the connection is closed, the id is not given to another flow.
 void nic_flow_forget(struct nic *nic, uint32_t id);
 
 // The pacing rate of a flow from now on; 0: line rate.

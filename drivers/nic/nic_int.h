@@ -60,7 +60,7 @@ struct qp {
 	uint16_t mtu;
 	struct frame_tag tag;
 	bool queued; // in the ready ring of its class
-	bool stopped;
+	bool stopped, forgotten; // forgotten: free once it is closed
 	uint16_t udp_sport;
 	uint32_t tx_psn; // it sends first: what the peer's CM message states
 	uint32_t rx_psn; // the peer sends first: what its own CM message states

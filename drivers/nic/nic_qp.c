@@ -703,6 +703,8 @@ void nic_flow_forget(struct nic *nic, uint32_t id)
 	if (qp->conn.initiator &&
 	    (qp->conn.state == CONN_CLOSED || qp->conn.state == CONN_FAILED))
 		qp_free(nic, qp);
+	else if (qp->conn.state == CONN_DREQ_SENT)
+		qp->forgotten = true;
 }
 
 void nic_flow_set_rate(struct nic *nic, uint32_t id, uint64_t rate_bps)

@@ -454,6 +454,34 @@ static void full_responder_rejects_and_takes_others_later(void **state)
 	loop_down(&l);
 }
 
+static void one_queue_pair(unsigned side, struct nic_config *c)
+{
+	(void)side;
+	c->max_qps = 1;
+}
+
+static void a_forgotten_flow_has_its_place_until_the_peer_has_answered(void **state)
+{
+	const struct nic_flow f = {.dst_ip = ip_key_v4(LOOP_IP1), .cls = 3, .msg_bytes = 100,
+				   .n_messages = 1, .mtu = 256, .first_psn = NIC_RANDOM_PSN};
+	struct loop l;
+	uint32_t id;
+
+	(void)state;
+	loop_up(&l, 1, one_queue_pair);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(nic_flow_add(l.nic[0], &f, &id), 0);
+		assert_true(loop_finish(&l, &id, 1, l.now_ns + second));
+		nic_flow_close(l.nic[0], id);
+		nic_flow_forget(l.nic[0], id);
+		assert_true(nic_is_full(l.nic[0]));
+		loop_run(&l, l.now_ns + 1000000, 0);
+		assert_false(nic_is_full(l.nic[0]) || nic_is_full(l.nic[1]));
+	}
+	assert_int_equal(loop_stats(&l, 1).messages_served, 3);
+	loop_down(&l);
+}
+
 // ---- hostile frames
 
 enum { N_SAMPLES = 64, MAX_SAMPLE = 1200 };
@@ -619,6 +647,7 @@ int main(void)
 		cmocka_unit_test(a_requester_starts_at_the_psn_that_the_other_side_states),
 		cmocka_unit_test(nobody_listens),
 		cmocka_unit_test(full_responder_rejects_and_takes_others_later),
+		cmocka_unit_test(a_forgotten_flow_has_its_place_until_the_peer_has_answered),
 		cmocka_unit_test(hostile_frames_are_counted_and_harmless),
 		cmocka_unit_test(a_pause_of_the_whole_link_stops_all_classes),
 		cmocka_unit_test(snapped_frames_without_their_headers_are_malformed),

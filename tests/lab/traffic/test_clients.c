@@ -568,32 +568,52 @@ static void a_trace_of_a_few_hosts_counts_these_only(void **state)
 
 // Each sender keeps its idle connections, and all of them are more than the receiver has queue
 // pairs: those that are idle for longest make room, and only at the host that has none.
-static void idle_connections_make_room_at_a_full_host(void **state)
+enum { SENDERS = 18, FLOWS = 63 };
+static void fill_a_host(struct world *w, const char *connect)
 {
-	enum { SENDERS = 18, FLOWS = 63, LEN = 32 };
+	enum { LEN = 32 };
 	char path[PATH_MAX], yaml[PATH_MAX + 256], *text = malloc(SENDERS * FLOWS * LEN + LEN * 2);
 	size_t len = (size_t)sprintf(text, "start_ms,from,to,bytes\n0,1,2,1000\n");
-	struct world w;
 
-	(void)state;
 	for (unsigned i = 0; i < SENDERS * FLOWS; i++)
 		len += (size_t)sprintf(text + len, "%u,%u,0,1000\n", i / FLOWS, i / FLOWS + 1);
 	sprintf(text + len, "%u,1,0,1000\n", SENDERS);
 	temporary_file(path, "trace", text);
 	free(text);
 	snprintf(yaml, sizeof(yaml),
-		 "topology: {star: {hosts: %u, speed: 10G}}\nflows:\n  - {trace: %s}\n",
-		 SENDERS + 1, path);
-	world_create(&w, root, yaml);
-	world_run(&w, 100000000);
-	assert_true(traffic_all_done(w.t));
-	assert_int_equal(traffic_n_done(w.t), SENDERS * FLOWS + 2);
+		 "topology: {star: {hosts: %u, speed: 10G}}\nconnect: %s\n"
+		 "flows:\n  - {trace: %s}\n",
+		 SENDERS + 1, connect, path);
+	world_create(w, root, yaml);
+	world_run(w, 100000000);
+	assert_true(traffic_all_done(w->t));
+	assert_int_equal(traffic_n_done(w->t), SENDERS * FLOWS + 2);
+}
+
+static void idle_connections_make_room_at_a_full_host(void **state)
+{
+	struct world w;
+
+	(void)state;
+	fill_a_host(&w, "direct");
 	// The first sender lost its connections to the receiver, opened one again at the end, and
 	// kept the one to another host.
 	assert_int_not_equal(traffic_conn(w.t, 0)->id, TRAFFIC_NOT_OPEN);
 	assert_int_not_equal(traffic_conn(w.t, 1)->id, TRAFFIC_NOT_OPEN);
 	assert_int_equal(traffic_conn(w.t, 2)->id, TRAFFIC_NOT_OPEN);
 	assert_int_equal(n_connected(&w), 1024 + 1);
+	world_destroy(&w);
+}
+
+// On the wire the receiver refuses a connection until an idle one is closed.
+static void idle_connections_make_room_on_the_wire(void **state)
+{
+	struct world w;
+
+	(void)state;
+	fill_a_host(&w, "cm");
+	assert_in_range(n_connected(&w), 1000, 1024 + 1);
+	assert_true(nic_stats_now(w.f->hosts[0].nic)->connections_rejected > 0);
 	world_destroy(&w);
 }
 
@@ -636,6 +656,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_class_of_the_scenario_is_that_of_the_whole_trace),
 		cmocka_unit_test(a_trace_of_a_few_hosts_counts_these_only),
 		cmocka_unit_test(idle_connections_make_room_at_a_full_host),
+		cmocka_unit_test(idle_connections_make_room_on_the_wire),
 		cmocka_unit_test(a_closed_connection_of_a_trace_is_opened_again),
 	};
 
