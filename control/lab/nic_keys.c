@@ -57,6 +57,10 @@ static const struct cfg_row receive_rows[] = {
 	 .dflt_text = "half of the buffer", .help = "PAUSE is sent above it"},
 	{NUMBER(BYTES, nic_receive_keys, xon), .min = 1, .max = MAX_BUFFER,
 	 .dflt_text = "half of xoff", .help = "XON is sent below it"},
+	{NUMBER(COUNT, nic_receive_keys, qp_cache), .min = 1, .max = NIC_MAX_QPS,
+	 .dflt_text = "of all", .help = "queue pairs in the cache of the NIC"},
+	{NUMBER(TIME, nic_receive_keys, qp_miss), .min = 1, .max = 1000000, .dflt = 500,
+	 .help = "what a frame of a queue pair that is not in the cache takes longer"},
 };
 static SCHEMA(receive_schema, receive_rows, nic_receive_keys);
 
@@ -180,6 +184,8 @@ static void config_receive(const struct nic_receive_keys *k, struct nic_faults *
 	f->rx_buffer_bytes = (uint32_t)k->buffer.n;
 	f->rx_xoff_bytes = (uint32_t)k->xoff.n;
 	f->rx_xon_bytes = (uint32_t)k->xon.n;
+	f->qp_cache = (uint32_t)k->qp_cache.n;
+	f->qp_miss_ns = (uint64_t)k->qp_miss.n;
 	if (k->rate.given && f->loopback_bps >= f->rx_rate_bps)
 		REFUSE(sink, &k->map, "loopback leaves nothing of the rate");
 	else if (k->rate.given &&

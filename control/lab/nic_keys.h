@@ -30,7 +30,7 @@ struct cc_keys {
 
 struct nic_receive_keys {
 	struct cfg_map map;
-	struct cfg_val rate, loopback, buffer, xoff, xon;
+	struct cfg_val rate, loopback, buffer, xoff, xon, qp_cache, qp_miss;
 };
 
 struct nic_keys {

@@ -118,6 +118,7 @@ void nic_destroy(struct nic *nic)
 		free(nic->qps[i].tcp);
 	}
 	free(nic->slow.ring);
+	free(nic->slow.cache.qpns);
 	free(nic->free_qps);
 	free(nic->qps);
 	free(nic->peers);

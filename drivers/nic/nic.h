@@ -45,6 +45,9 @@ struct nic_faults {
 	uint64_t rx_rate_bps; // 0: as they come
 	uint64_t loopback_bps;
 	uint32_t rx_buffer_bytes, rx_xoff_bytes, rx_xon_bytes;
+	// Queue pairs in the slow receiver's cache (pausing.h), 0: all; what a miss costs.
+	uint32_t qp_cache;
+	uint64_t qp_miss_ns;
 	// What is lost throws its message back to the first packet, as with the older NICs of "RDMA
 	// over Commodity Ethernet at Scale" (requester.h, responder.h). Both ends must have it.
 	bool go_back_0;

@@ -119,6 +119,7 @@ struct slow {
 	struct rxbuf_params p;
 	struct rxbuf b;
 	struct guard guard;
+	struct qp_cache cache;
 	struct rte_mbuf **ring; // frames that wait
 	uint32_t size, head, n;
 };

@@ -38,6 +38,16 @@ static int make_ring(struct slow *s, uint32_t size)
 	return 0;
 }
 
+static int make_cache(struct qp_cache *c, uint32_t size)
+{
+	uint32_t *qpns = size > c->size ? realloc(c->qpns, size * sizeof(*qpns)) : c->qpns;
+
+	if (size != 0 && qpns == NULL)
+		return -ENOMEM;
+	*c = (struct qp_cache){.size = size, .qpns = qpns};
+	return 0;
+}
+
 int nic_set_faults(struct nic *nic, const struct nic_faults *f)
 {
 	struct slow *s = &nic->slow;
@@ -48,7 +58,8 @@ int nic_set_faults(struct nic *nic, const struct nic_faults *f)
 		    !rxbuf_params_init(&p, f->rx_rate_bps - f->loopback_bps, f->rx_buffer_bytes,
 				       f->rx_xoff_bytes, f->rx_xon_bytes))
 			return -EINVAL;
-		if (make_ring(s, p.capacity / SMALLEST_FRAME + 1) != 0)
+		if (make_ring(s, p.capacity / SMALLEST_FRAME + 1) != 0 ||
+		    make_cache(&s->cache, f->qp_cache) != 0)
 			return -ENOMEM;
 		s->p = p;
 	}
@@ -106,6 +117,30 @@ static struct outer outer_of(const struct rte_mbuf *m)
 	return o;
 }
 
+// The destination queue pair of a RoCEv2 frame; 0: it has none.
+static uint32_t dest_qp_of(const struct rte_mbuf *m, const struct outer *o)
+{
+	uint32_t off = o->l3_off + (uint32_t)(o->type == ETYPE_IPV6 ? sizeof(struct ipv6_hdr)
+								    : sizeof(struct ipv4_hdr));
+	const struct udp_hdr *udp = rte_pktmbuf_mtod_offset(m, const struct udp_hdr *, off);
+
+	if (o->l3_len == 0 || m->data_len < off + sizeof(*udp) + sizeof(struct bth_hdr) ||
+	    be16_get(&udp->dport) != ROCE_UDP_PORT)
+		return 0;
+	return be24_get(&((const struct bth_hdr *)(udp + 1))->dest_qp);
+}
+
+// The NIC begins to take a frame.
+static void slow_begin(struct nic *nic, const struct rte_mbuf *m)
+{
+	struct slow *s = &nic->slow;
+	const struct outer o = outer_of(m);
+	uint32_t qpn = s->cache.size != 0 ? dest_qp_of(m, &o) : 0;
+
+	if (qpn != 0 && qp_cache_misses(&s->cache, qpn))
+		rxbuf_stall(&s->b, nic->cfg.faults.qp_miss_ns);
+}
+
 // True: the frame was taken in, to wait or to be dropped. MAC control never waits.
 static bool slow_take(struct nic *nic, struct rte_mbuf *m)
 {
@@ -125,6 +160,8 @@ static bool slow_take(struct nic *nic, struct rte_mbuf *m)
 		rte_pktmbuf_free(m);
 		return true;
 	}
+	if (s->n == 0)
+		slow_begin(nic, m);
 	s->ring[(s->head + s->n++) % s->size] = m;
 	if (s->b.used_bytes > nic->stats.rx_buffer_max_bytes)
 		nic->stats.rx_buffer_max_bytes = s->b.used_bytes;
@@ -662,6 +699,8 @@ static void drain_slow(struct nic *nic)
 		s->n--;
 		rxbuf_taken(&s->p, &s->b, m->pkt_len,
 			    s->n == 0 ? 0 : s->ring[s->head]->pkt_len);
+		if (s->n != 0)
+			slow_begin(nic, s->ring[s->head]);
 		on_frame(nic, m);
 		rte_pktmbuf_free(m);
 	}

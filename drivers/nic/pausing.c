@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "drivers/nic/pausing.h"
 
+#include <string.h>
+
 #include "dataplane/bits.h"
 #include "dataplane/qos/pfc.h"
 
@@ -60,6 +62,25 @@ void rxbuf_taken(const struct rxbuf_params *p, struct rxbuf *b, uint32_t len, ui
 	b->busy = false;
 	if (next_len != 0)
 		take(p, b, next_len, b->taken_ns);
+}
+
+// ---- the cache of queue pairs
+
+bool qp_cache_misses(struct qp_cache *c, uint32_t qpn)
+{
+	uint32_t at = 0;
+	bool missed;
+
+	while (at < c->n && c->qpns[at] != qpn)
+		at++;
+	missed = at == c->n;
+	if (missed && c->n < c->size)
+		c->n++;
+	else if (missed)
+		at--;
+	memmove(c->qpns + 1, c->qpns, at * sizeof(*c->qpns));
+	c->qpns[0] = qpn;
+	return missed;
 }
 
 // ---- a storm

@@ -51,6 +51,24 @@ static inline uint64_t rxbuf_due(const struct rxbuf *b)
 // The oldest frame, of len bytes, was taken at rxbuf_due; next_len: of the one behind it, 0: none.
 void rxbuf_taken(const struct rxbuf_params *p, struct rxbuf *b, uint32_t len, uint32_t next_len);
 
+// The frame that is being taken takes so much longer.
+static inline void rxbuf_stall(struct rxbuf *b, uint64_t ns)
+{
+	b->taken_ns += ns;
+}
+
+// ---- the cache of queue pairs of an old NIC (Bai et al., NSDI 2023, section 7): the NIC fetches
+// the state of a queue pair that the cache lacks from the memory of the host, and frames behind
+// wait. The queue pair that has not been used for longest makes room.
+
+struct qp_cache {
+	uint32_t size, n;
+	uint32_t *qpns; // memory of the owner, the latest first
+};
+
+// A frame of a queue pair is taken. True: the cache lacked the queue pair.
+bool qp_cache_misses(struct qp_cache *c, uint32_t qpn);
+
 // ---- a pause storm: the PFC frames of a faulty NIC, at exact instants, for testing what a
 // switch does against it
 //

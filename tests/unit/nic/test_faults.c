@@ -106,6 +106,24 @@ static void full_buffer_takes_what_fits(void **state)
 	assert_int_equal(b.used_bytes, 1000);
 }
 
+// ---- the cache of queue pairs
+
+static void the_queue_pair_used_longest_ago_leaves_the_cache(void **state)
+{
+	// Of three places: queue pairs in the order of their frames, and whether each misses.
+	static const struct {
+		uint32_t qpn;
+		bool missed;
+	} t[] = {{1, true}, {2, true}, {1, false}, {3, true}, {4, true}, {1, false}, {2, true},
+		 {4, false}, {1, false}, {3, true}, {2, true}, {3, false}, {1, false}};
+	uint32_t qpns[3];
+	struct qp_cache c = {.size = 3, .qpns = qpns};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++)
+		assert_int_equal(qp_cache_misses(&c, t[i].qpn), t[i].missed);
+}
+
 // ---- the guard
 
 static bool pause_at(struct guard *g, unsigned cls, uint16_t quanta, uint64_t now_ns)
@@ -512,6 +530,7 @@ int main(void)
 		cmocka_unit_test(frames_are_taken_at_the_rate_and_keep_the_remainder),
 		cmocka_unit_test(classes_pause_above_xoff_and_go_on_below_xon),
 		cmocka_unit_test(full_buffer_takes_what_fits),
+		cmocka_unit_test(the_queue_pair_used_longest_ago_leaves_the_cache),
 		cmocka_unit_test(guard_trips_after_pauses_without_a_break),
 		cmocka_unit_test(guard_forgives_breaks),
 		cmocka_unit_test(guard_of_no_limit_allows_all),

@@ -122,7 +122,7 @@ static void the_rest_of_a_nic_is_read(void **state)
 	struct nic_config c = good("{window: 16, rto: 3ms, deaf: on, go_back: 0, fence: on,\n"
 				   " storm_guard: 5ms, speed: 40G,\n"
 				   " receive: {rate: 20G, loopback: 5G, buffer: 1MiB,\n"
-				   " xoff: 512KiB}}");
+				   " xoff: 512KiB, qp_cache: 8}}");
 
 	(void)state;
 	assert_int_equal(c.speed_bps, link_bps);
@@ -135,6 +135,8 @@ static void the_rest_of_a_nic_is_read(void **state)
 	assert_int_equal(c.faults.rx_buffer_bytes, 1 << 20);
 	assert_int_equal(c.faults.rx_xoff_bytes, 1 << 19);
 	assert_int_equal(c.faults.rx_xon_bytes, 0);
+	assert_int_equal(c.faults.qp_cache, 8);
+	assert_int_equal(c.faults.qp_miss_ns, 500);
 	assert_int_equal(c.udp_sport, NIC_SPORT_LINUX);
 	c = good("{udp_sport: random}");
 	assert_int_equal(c.udp_sport, NIC_SPORT_RANDOM);
