@@ -86,12 +86,14 @@ def known(v):
 
 
 class Plot:
-    """A line for each (name, xs, ys) of `series`; y NaN breaks the line. A unit is one of JSON."""
+    """A line for each (name, xs, ys) of `series`; y NaN breaks the line. A unit is one of JSON.
+    A series of dots may have a fourth list: the text of each dot."""
 
     def __init__(self, title, x, y, series):
         self.title, self.x, self.y, self.series = title, x, y, series[:MAX_SERIES]
 
     def data(self):
         return {'title': self.title, 'x': self.x, 'y': self.y,
-                'series': [{'name': name, 'x': list(xs), 'y': [known(v) for v in ys]}
-                           for name, xs, ys in self.series]}
+                'series': [{'name': name, 'x': list(xs), 'y': [known(v) for v in ys],
+                            **({'texts': texts[0]} if texts else {})}
+                           for name, xs, ys, *texts in self.series]}

@@ -208,9 +208,11 @@ class Value:
         number = quantity(found.group(1)) if found else None
         return number[0] if number and number[0] and number[1] == self.unit else None
 
+    def printed(self, digits):
+        return self.text or printed(self.unit, self.value, digits)
+
     def shown(self, digits):
-        return (self.text or printed(self.unit, self.value, digits)) + \
-            (' !' if self.passed is False else '')
+        return self.printed(digits) + (' !' if self.passed is False else '')
 
 
 class Point:
@@ -389,7 +391,7 @@ class Sweep:
                           'word': p.word(), 'passed': p.passed, 'error': p.error,
                           'report': p.report, 'set': dict(zip((v.key for v in self.varies),
                                                               p.settings)),
-                          'values': [{'value': known(v.value), 'text': v.shown(self.o.digits),
+                          'values': [{'value': known(v.value), 'text': v.printed(self.o.digits),
                                       'passed': v.passed} for v in p.values[:n]]}
                          for p in self.points]}
 

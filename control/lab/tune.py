@@ -421,7 +421,8 @@ class Tune:
         def dots(name, trials):
             # NaN between two points: no line joins them
             return (name, [x for t in trials for x in (t.share, t.share)],
-                    [y for t in trials for y in (t.score, NAN)])
+                    [y for t in trials for y in (t.score, NAN)],
+                    [text for t in trials for text in ('' if self.setting(t) == name else self.setting(t), '')])
 
         best = self.best()
         # One point far above the others would flatten them.

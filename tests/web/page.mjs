@@ -148,6 +148,40 @@ test('a hover shows the exact values of the sample', async () => {
   await tab.leave();
 });
 
+test('the legend names PAUSE where there was PAUSE', async () => {
+  const tab = await open(incast.address);
+  const keys = (chart) =>
+    tab.$$eval(`[data-chart=${chart}] .lane-key`, (list) => list.map((e) => e.innerText.trim()));
+  await go(tab, '#/port/s1/p33/3');
+  assert.deepEqual(await keys('rate'), []);
+  await go(tab, '#/port/s1/p1/3');
+  assert.deepEqual(await keys('rate'), ['PAUSE sent, class 3: this port stops the peer']);
+  await tab.leave();
+});
+
+test('dots of a plot say what they are, also two at one place', async () => {
+  const dots = (name, kmin, x, y) => ({ name, x: [x, x], y: [y, null], texts: [kmin, ''] });
+  const series = [
+    { name: 'front', x: [1, 2], y: [10, 20] },
+    dots('allowed', 'kmin=9KB', 2, 20),
+    dots('as it is', '', 2, 30),
+  ];
+  const plots = [{ title: 'tune', x: { what: 'share' }, y: { what: 'slowdown' }, series }];
+  const tab = await open(withData(page, 'dots', { kind: 'weir-plots', title: 'tune', plots }));
+  const b = await box(tab, '.u-over');
+  await tab.mouse.move(b.x + b.width - 2, b.y + b.height / 2);
+  await tab.waitForSelector('.chart .tip');
+  assert.deepEqual((await text(tab, '.chart .tip')).split(/\n+/).slice(1), [
+    'front',
+    '20',
+    'allowed kmin=9KB',
+    '20',
+    'as it is',
+    '30',
+  ]);
+  await tab.leave();
+});
+
 test('the fabric has the links that the timeline says are paused, and the chain of the cause', async () => {
   const { data, report } = storm;
   const tab = await open(storm.address);

@@ -7,7 +7,8 @@
 //   kind: 'line', 'step' (a value holds for the interval before it), 'hold' (from its moment on),
 //   'limit' (a threshold: as hold, dashed), 'mark' (a horizontal line; values is one number)
 //   stacked: the series lie on each other; points: a dot at each sample
-//   of a series: dots: without a line; links: for each sample {href, text} or null
+//   of a series: dots: without a line; links: for each sample {href, text} or null; texts: of each
+//   sample, beside its name at the cursor
 //   lanes: [{name, shares, hatch, colour, text}]: strips above the plot, of the share of an interval
 //   fit: the axis of values need not begin at zero
 //   xUnit (default ns), xLog, xLabel, yLabel, yMax, note
@@ -116,7 +117,7 @@ export class Chart {
   sign(spec) {
     return JSON.stringify([
       spec.series.map((x) => [x.name, x.kind]),
-      spec.lanes?.map((l) => l.name),
+      spec.lanes?.map((l) => [l.name, happened(l)]),
       spec.unit,
       spec.xs.length === 0,
     ]);
@@ -629,7 +630,7 @@ export class Chart {
             'div',
             {},
             this.swatchOf(i),
-            h('span', {}, series[i].name),
+            h('span', {}, [series[i].name, series[i].texts?.[k]].filter(Boolean).join(' ')),
             h('output', {}, exact(v, this.unitAt(i)))
           )
         ),
@@ -699,7 +700,7 @@ export class Chart {
             `and ${more} more`
           )
         : null,
-      (this.spec.lanes ?? []).map((l) =>
+      (this.spec.lanes ?? []).filter(happened).map((l) =>
         h(
           'span',
           { class: 'lane-key' },
@@ -726,6 +727,9 @@ export class Chart {
     this.show();
   }
 }
+
+/** Is there anything in a lane? */
+const happened = (lane) => lane.shares.some((v) => v > 0);
 
 const median = (list) => [...list].sort((a, b) => a - b)[list.length >> 1];
 

@@ -56,6 +56,16 @@ class Sweep(unittest.TestCase):
         self.assertEqual((x.name, x.unit, x.value, x.passed), ("x == 1", "bps", 2.5, False))
         self.assertTrue(math.isnan(y.value) and y.passed is None)
 
+    def test_the_page_marks_what_does_not_hold_by_itself(self):
+        s = a_sweep("a=0")
+        s.points[0].end(1, json.dumps({
+            "passed": False,
+            "expectations": [{"expectation": "x == 1", "unit": "bps", "value": 2.5,
+                              "passed": False}]}), "")
+        self.assertEqual(s.points[0].values[0].shown(4), "2.5bps !")
+        self.assertEqual(s.data()["runs"][0]["values"],
+                         [{"value": 2.5, "text": "2.5bps", "passed": False}])
+
     def test_a_warning_is_not_why_a_run_did_not_start(self):
         p = sweep.Point([])
         p.end(2, "", "a.yaml:1:1: warning: odd\na.yaml:2:1: wrong\n")

@@ -3,7 +3,7 @@
 //
 // Data: {"kind": "weir-plots", "title", "description", "text", "columns": 2,
 //  "plots": [{"title", "x": {"what", "unit", "log"}, "y": {"what", "unit"}, "points", "steps",
-//             "series": [{"name", "x": [...], "y": [..., null]}]}],
+//             "series": [{"name", "x": [...], "y": [..., null], "texts": of each point, or none}]}],
 //  "tables": [{"title", "heads", "n_left", "rows", "note"}]}
 import { h } from '../dom.js';
 import { Broken } from '../timeline.js';
@@ -27,10 +27,14 @@ export class Plots {
 /** Series with x of their own become one list of x; between two of its points a line goes on. A
  *  series with breaks is drawn as dots. */
 export function plotSpec(p, id, height = 300) {
-  const slots = p.series
-    .flatMap((s, i) => s.x.map((x, k) => ({ x, y: s.y[k], i })))
+  const slots = []; // {x, of: by series {y, text}}
+  for (const t of p.series
+    .flatMap((s, i) => s.x.map((x, k) => ({ x, y: s.y[k], text: s.texts?.[k], i })))
     .filter((t) => t.y !== null)
-    .sort((a, b) => a.x - b.x);
+    .sort((a, b) => a.x - b.x)) {
+    if (slots.at(-1)?.x !== t.x || slots.at(-1).of[t.i]) slots.push({ x: t.x, of: [] });
+    slots.at(-1).of[t.i] = t;
+  }
   const xs = slots.map((t) => t.x);
   return {
     id,
@@ -48,11 +52,12 @@ export function plotSpec(p, id, height = 300) {
     empty: 'There is nothing to draw.',
     series: p.series.map((s, i) => {
       const dots = s.y.includes(null);
-      const values = slots.map((t) => (t.i === i ? t.y : null));
+      const values = slots.map((t) => t.of[i]?.y ?? null);
       return {
         name: String(s.name || p.y?.what || ''),
         kind: p.steps ? 'hold' : 'line',
         dots,
+        texts: s.texts && slots.map((t) => t.of[i]?.text ?? ''),
         values: dots ? values : filled(xs, values, p.steps),
         dash: i % 5,
         colour: i,
