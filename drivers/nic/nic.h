@@ -112,8 +112,7 @@ struct nic_config {
 	bool ignore_pause; // PFC is counted and not obeyed
 	bool whole_link; // the NIC obeys and sends 802.3x PAUSE, for all classes, and not PFC
 	bool verify; // compare received payload with what it must be
-	// Of SENDs and WRITEs only missing packets are sent again, where both ends have it
-	// (reorder.h).
+	// Only missing packets are sent again, where both ends have it (reorder.h).
 	bool selective;
 	uint8_t udp_sport; // enum nic_sport
 	uint8_t class_of_dscp[NIC_DSCPS]; // of received frames and of CNPs

@@ -142,13 +142,15 @@ bool qp_message_room(struct qp *qp)
 
 static bool wants_selective(const struct nic *nic, const struct qp *qp)
 {
-	return nic->cfg.selective && qp->again != NULL && qp->flow.op != REQ_READ;
+	return nic->cfg.selective && qp->again != NULL;
 }
 
 static void init_req(struct nic *nic, struct qp *qp, const struct req_params *p, bool selective)
 {
 	const struct req_memory m = {.msgs = qp->msgs, .n_msgs = qp->n_msgs,
 				     .again = selective ? qp->again : NULL,
+				     .window = selective && qp->flow.op == REQ_READ ? qp->window
+										    : NULL,
 				     .stats = &nic->req_stats};
 
 	req_init(&qp->req, p, &m);
@@ -511,6 +513,8 @@ static struct qp *open_flow(struct nic *nic, const struct nic_flow *f, int peer)
 	conn_init(&qp->conn, true, qp->conn.local_id, qp->conn.tid, nic->cfg.retry_ns);
 	if (nic->cfg.selective && qp->again == NULL)
 		qp->again = calloc(1, sizeof(*qp->again));
+	if (nic->cfg.selective && f->op == REQ_READ && qp->window == NULL)
+		qp->window = calloc(1, sizeof(*qp->window));
 	if (!qp_message_room(qp)) {
 		qp_free(nic, qp);
 		return NULL;

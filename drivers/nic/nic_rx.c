@@ -343,17 +343,36 @@ static void on_request(struct nic *nic, struct qp *qp, const struct roce_pkt *pk
 	} while (resp_take_held(&qp->resp, &k, &offset));
 }
 
-static void on_response(struct nic *nic, struct qp *qp, const struct roce_pkt *pkt)
+// Data of a READ was taken.
+static void response_taken(struct nic *nic, const struct qp *qp, const struct roce_pkt *pkt,
+			   uint64_t offset)
 {
+	taken(nic, qp, pkt, offset,
+	      !qp->req.p.go_back_0 ? pkt->payload_len : req_head_complete_bytes(&qp->req));
+}
+
+static void on_read_response(struct nic *nic, struct qp *qp, const struct roce_pkt *pkt)
+{
+	struct roce_pkt k = *pkt;
 	uint64_t offset;
 
+	if (nic->cfg.verify && k.payload != NULL && qp->req.m.window != NULL)
+		k.payload_sum = payload_sum(k.payload, k.payload_len);
+	if (req_on_read(&qp->req, &k, nic->now_ns, &offset) != REQ_READ_TAKEN)
+		return;
+	do
+		response_taken(nic, qp, &k, offset);
+	while (req_take_held(&qp->req, &k, nic->now_ns, &offset));
+}
+
+static void on_response(struct nic *nic, struct qp *qp, const struct roce_pkt *pkt)
+{
 	if (!qp->conn.initiator || qp->conn.state != CONN_UP)
 		nic->stats.ignored++;
 	else if (roce_op_of(pkt->opcode)->kind == ROCE_ACKNOWLEDGE)
 		req_on_ack(&qp->req, pkt, nic->now_ns);
-	else if (req_on_read(&qp->req, pkt, nic->now_ns, &offset) == REQ_READ_TAKEN)
-		taken(nic, qp, pkt, offset,
-		      !qp->req.p.go_back_0 ? pkt->payload_len : req_head_complete_bytes(&qp->req));
+	else
+		on_read_response(nic, qp, pkt);
 }
 
 // Whether a frame has the address of the queue pair's peer, and is in its VLAN.
@@ -413,7 +432,7 @@ static uint32_t whole_len(const struct nic *nic, const struct rte_mbuf *m)
 	return (uint32_t)max_u64((uint64_t)o.l3_off + o.l3_len, m->pkt_len);
 }
 
-// The payload is lost, the headers are not: a responder asks for the packet again.
+// The payload is lost, the headers are not: the receiver of the data asks for the packet again.
 static void on_trimmed(struct nic *nic, const struct pkt_info *info,
 		       const struct frame_addr *from)
 {
@@ -421,11 +440,15 @@ static void on_trimmed(struct nic *nic, const struct pkt_info *info,
 	uint8_t kind = roce_op_of(info->bth_opcode)->kind;
 
 	nic->stats.rx_trimmed++;
-	if (qp == NULL || qp->qpn != info->bth_dest_qp || !is_from_peer(nic, qp, from) ||
-	    qp->conn.initiator || qp->conn.state == CONN_FREE ||
-	    (kind != ROCE_SEND && kind != ROCE_WRITE && kind != ROCE_READ_REQ))
+	if (qp == NULL || qp->qpn != info->bth_dest_qp || !is_from_peer(nic, qp, from))
 		return;
-	resp_on_trimmed(&qp->resp, info->bth_psn);
+	if (kind == ROCE_READ_RESP && qp->conn.initiator && qp->conn.state == CONN_UP)
+		req_on_trimmed(&qp->req, info->bth_psn);
+	else if ((kind == ROCE_SEND || kind == ROCE_WRITE || kind == ROCE_READ_REQ) &&
+		 !qp->conn.initiator)
+		resp_on_trimmed(&qp->resp, info->bth_psn);
+	else
+		return;
 	qp_update(nic, qp);
 }
 

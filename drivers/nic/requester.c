@@ -17,6 +17,8 @@ void req_init(struct requester *r, const struct req_params *p, const struct req_
 		r->p.window = REQ_AGAIN_PKTS;
 	if (m->again != NULL)
 		*m->again = (struct req_again){0};
+	if (m->window != NULL)
+		reorder_init(m->window, p->first_psn);
 }
 
 void req_move(struct requester *r, struct req_msg *msgs, uint32_t n_msgs)
@@ -153,6 +155,8 @@ void req_peek(const struct requester *r, struct roce_pkt *pkt, uint64_t *offset)
 	if (r->p.op == REQ_READ) {
 		pkt->va += done;
 		pkt->dma_len -= done;
+		if (r->n_again != 0 && pkt->dma_len > r->p.mtu)
+			pkt->dma_len = r->p.mtu;
 		return;
 	}
 	pkt->opcode = opcode[r->p.op][k == 0][last];
@@ -256,7 +260,7 @@ static void on_nak(struct requester *r, uint64_t seq, uint8_t syndrome, uint64_t
 		r->m.stats->ignored++;
 		return;
 	}
-	if (r->m.again != NULL) {
+	if (r->m.again != NULL && r->p.op != REQ_READ) {
 		if (seq < r->nxt) // else it goes anyway
 			again_add(r, seq);
 		r->timer_ns = now_ns;
@@ -292,12 +296,81 @@ void req_on_ack(struct requester *r, const struct roce_pkt *pkt, uint64_t now_ns
 	}
 }
 
+static uint32_t una_psn(const struct requester *r)
+{
+	return psn_add(r->p.first_psn, r->una);
+}
+
+// Whether the response has the length of the packet seq of message m.
+static bool fits_read(const struct requester *r, const struct req_msg *m, uint64_t seq,
+		      const struct roce_pkt *pkt)
+{
+	uint32_t left = m->n_bytes - (uint32_t)(seq - m->first_seq) * r->p.mtu;
+
+	return pkt->payload_len == (left < r->p.mtu ? left : r->p.mtu);
+}
+
+static void ask_for_missing(struct requester *r)
+{
+	struct reorder *w = r->m.window;
+
+	while (w != NULL && reorder_asks(w)) {
+		uint32_t psn = reorder_due(w, una_psn(r));
+
+		again_add(r, r->una + (uint32_t)psn_diff(psn, una_psn(r)));
+		reorder_asked(w, psn);
+	}
+}
+
+static enum req_read_verdict hold_read(struct requester *r, const struct roce_pkt *pkt,
+				       uint64_t seq)
+{
+	const struct req_msg *m = req_msg_at(r, message_of(r, seq, r->head));
+
+	if (seq - r->una >= REORDER_PKTS)
+		return REQ_READ_GAP;
+	if (!fits_read(r, m, seq, pkt)) {
+		r->m.stats->ignored++;
+		return REQ_READ_IGNORED;
+	}
+	if (!reorder_hold(r->m.window, una_psn(r), pkt)) {
+		r->m.stats->duplicates++;
+		return REQ_READ_IGNORED;
+	}
+	again_remove(r, seq);
+	ask_for_missing(r);
+	return REQ_READ_HELD;
+}
+
+bool req_take_held(struct requester *r, struct roce_pkt *pkt, uint64_t now_ns, uint64_t *offset)
+{
+	const struct req_msg *m;
+
+	if (r->m.window == NULL || r->failed || !reorder_take(r->m.window, una_psn(r), pkt))
+		return false;
+	m = req_msg_at(r, message_of(r, r->una, r->head));
+	*offset = m->offset + (r->una - m->first_seq) * r->p.mtu;
+	advance(r, r->una + 1, now_ns);
+	ask_for_missing(r);
+	return true;
+}
+
+void req_on_trimmed(struct requester *r, uint32_t psn)
+{
+	int64_t seq = seq_of(r, psn);
+
+	if (r->m.window == NULL || r->failed || seq < (int64_t)r->una ||
+	    (uint64_t)seq - r->una >= REORDER_PKTS)
+		return;
+	reorder_trimmed(r->m.window, una_psn(r), psn);
+	ask_for_missing(r);
+}
+
 enum req_read_verdict req_on_read(struct requester *r, const struct roce_pkt *pkt, uint64_t now_ns,
 				  uint64_t *offset)
 {
 	const struct req_msg *m = req_msg_at(r, r->head);
 	int64_t seq = seq_of(r, pkt->psn);
-	uint32_t done;
 
 	if (r->p.op != REQ_READ || r->failed || seq < 0) {
 		r->m.stats->ignored++;
@@ -307,6 +380,8 @@ enum req_read_verdict req_on_read(struct requester *r, const struct roce_pkt *pk
 		r->m.stats->duplicates++;
 		return REQ_READ_IGNORED;
 	}
+	if ((uint64_t)seq > r->una && r->m.window != NULL)
+		return hold_read(r, pkt, (uint64_t)seq);
 	if ((uint64_t)seq > r->una) {
 		if (!r->gap_open) {
 			r->gap_open = true;
@@ -315,13 +390,15 @@ enum req_read_verdict req_on_read(struct requester *r, const struct roce_pkt *pk
 		}
 		return REQ_READ_GAP;
 	}
-	done = (uint32_t)(r->una - m->first_seq) * r->p.mtu;
-	if (pkt->payload_len != (m->n_bytes - done < r->p.mtu ? m->n_bytes - done : r->p.mtu)) {
+	if (!fits_read(r, m, r->una, pkt)) {
 		r->m.stats->ignored++;
 		return REQ_READ_IGNORED;
 	}
-	*offset = m->offset + done;
+	*offset = m->offset + (r->una - m->first_seq) * r->p.mtu;
+	if (r->m.window != NULL && r->m.window->n_held + r->m.window->n_asked != 0)
+		reorder_came(r->m.window, pkt->psn);
 	advance(r, (uint64_t)seq + 1, now_ns);
+	ask_for_missing(r);
 	return REQ_READ_TAKEN;
 }
 

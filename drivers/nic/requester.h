@@ -15,7 +15,8 @@
 //
 // Selective repeat (`again`): a NAK names one missing packet, which goes again before all else, in
 // the order of the NAKs. It acknowledges nothing. The timer goes back to una. The responder must
-// know (responder.h). Not of READs.
+// know (responder.h). Of READs the requester keeps the window (reorder.h): it holds responses
+// behind a gap, and requests single packets again.
 //
 // With go_back_0 the older NICs' way: what is lost throws its message back to its first packet,
 // under the PSNs it had: una = nxt = the message's first. Acknowledgements from before, of packets
@@ -85,6 +86,7 @@ struct req_memory {
 	uint32_t n_msgs; // its size, a power of two up to REQ_MAX_MSGS
 	struct req_stats *stats; // only added to; many requesters may share one
 	struct req_again *again; // NULL: go-back-N
+	struct reorder *window; // of READs with selective repeat; NULL: go-back-N
 };
 
 struct requester {
@@ -162,11 +164,18 @@ void req_sent(struct requester *r, const struct roce_pkt *pkt, uint64_t now_ns);
 // An ACK or NAK arrived.
 void req_on_ack(struct requester *r, const struct roce_pkt *pkt, uint64_t now_ns);
 
-enum req_read_verdict { REQ_READ_TAKEN, REQ_READ_GAP, REQ_READ_IGNORED };
+enum req_read_verdict { REQ_READ_TAKEN, REQ_READ_HELD, REQ_READ_GAP, REQ_READ_IGNORED };
 
 // A READ response arrived; *offset is set when it is taken.
 enum req_read_verdict req_on_read(struct requester *r, const struct roce_pkt *pkt, uint64_t now_ns,
 				  uint64_t *offset);
+
+// After REQ_READ_TAKEN: takes the next response that was held and is in order now; false: there is
+// none. pkt has no payload. To be called until false.
+bool req_take_held(struct requester *r, struct roce_pkt *pkt, uint64_t now_ns, uint64_t *offset);
+
+// A READ response arrived trimmed: its payload is lost.
+void req_on_trimmed(struct requester *r, uint32_t psn);
 
 // Whether the oldest message is complete.
 static inline bool req_head_complete(const struct requester *r)

@@ -73,7 +73,11 @@ static enum resp_verdict on_duplicate(struct responder *r, const struct roce_pkt
 	}
 	if (!region_ok(r, pkt))
 		return refuse(r, NAK_REMOTE_ACCESS);
-	cut_reads(r, pkt->psn);
+	if (r->m.window == NULL || pkt->dma_len > r->p.mtu)
+		cut_reads(r, pkt->psn);
+	// The other half of the queue is for READs that come for the first time.
+	if (r->m.window != NULL && r->n_reads >= r->m.max_reads / 2)
+		return RESP_DUPLICATE; // the requester asks again
 	return queue_read(r, pkt);
 }
 
@@ -164,10 +168,11 @@ static void window_changed(struct responder *r)
 
 static enum resp_verdict hold_behind_gap(struct responder *r, const struct roce_pkt *pkt)
 {
-	bool is_new;
+	bool is_new, read = roce_op_of(pkt->opcode)->kind == ROCE_READ_REQ;
 
-	if (roce_op_of(pkt->opcode)->kind == ROCE_READ_REQ ||
-	    psn_diff(pkt->psn, r->epsn) >= REORDER_PKTS)
+	if (read && !r->gap_open && !r->trim_ahead)
+		open_gap(r);
+	if (read || psn_diff(pkt->psn, r->epsn) >= REORDER_PKTS)
 		return RESP_GAP;
 	is_new = reorder_hold(r->m.window, r->epsn, pkt);
 	window_changed(r);
@@ -256,7 +261,7 @@ enum resp_verdict resp_on_request(struct responder *r, const struct roce_pkt *pk
 
 static bool naks_selectively(const struct responder *r)
 {
-	return r->m.window != NULL && !r->dead;
+	return r->m.window != NULL && !r->dead && r->m.window->n_due != 0;
 }
 
 static uint32_t nak_psn(const struct responder *r)

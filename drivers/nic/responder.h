@@ -19,7 +19,8 @@
 //
 // With a window (selective repeat, reorder.h), for a requester that repeats the packets that a NAK
 // names and no other: a packet behind a gap is held until those before it are here. Then a NAK
-// names one missing packet, and acknowledges nothing. READ requests are not held.
+// names one missing packet, and acknowledges nothing. READ requests are not held: a NAK names the
+// first missing one. A READ request of one packet that comes again is for this packet alone.
 //
 // With go_back_0, for a requester that starts a message over: the first packet of the message under
 // way, coming again, begins it anew. (To any other responder it is a duplicate like those behind

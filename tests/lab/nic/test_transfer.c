@@ -53,6 +53,9 @@ static const struct transfer transfers[] = {
 	{"selective, one byte", WILD, FLOW(REQ_SEND, 1, 5000, 1024, NIC_RANDOM_PSN), 4, 3},
 	{"selective, large", LOSSY, FLOW(REQ_WRITE, 20000000, 2, 1024, NIC_RANDOM_PSN), 1, 3},
 	{"selective read", LOSSY, FLOW(REQ_READ, 65535, 300, 1024, NIC_RANDOM_PSN), 8, 3},
+	{"selective read, wild", WILD, FLOW(REQ_READ, 33333, 100, 512, NIC_RANDOM_PSN), 8, 3},
+	{"selective read, PSN's end", WILD, FLOW(REQ_READ, 65536, 100, 256, 0xffff80), 4, 3},
+	{"selective large read", LOSSY, FLOW(REQ_READ, 20000000, 2, 1024, NIC_RANDOM_PSN), 1, 3},
 	{"selective sender alone", WILD, FLOW(REQ_SEND, 33333, 100, 1024, NIC_RANDOM_PSN), 8, 1},
 	{"selective listener alone", WILD, FLOW(REQ_WRITE, 33333, 100, 1024, NIC_RANDOM_PSN), 8, 2},
 };

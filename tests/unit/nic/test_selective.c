@@ -222,6 +222,88 @@ static void timer_sends_all_that_is_not_acknowledged(void **state)
 	assert_false(req_can_send(&from));
 }
 
+// ---- READs
+
+static struct reorder from_window;
+static struct resp_read reads[RESP_MAX_READS];
+
+static void start_reads(void)
+{
+	start(REQ_READ, 0);
+	from.m.window = &from_window;
+	reorder_init(&from_window, 0);
+	to.m.reads = reads;
+	to.m.max_reads = RESP_MAX_READS;
+}
+
+static struct roce_pkt response_leaves(void)
+{
+	struct roce_pkt pkt;
+	uint64_t offset;
+
+	assert_true(resp_can_send(&to));
+	resp_peek(&to, &pkt, &offset);
+	resp_sent(&to, &pkt);
+	assert_int_equal(roce_op_of(pkt.opcode)->kind, ROCE_READ_RESP);
+	return pkt;
+}
+
+static void trimmed_response_is_requested_alone(void **state)
+{
+	struct roce_pkt pkt;
+	struct req_msg m;
+	uint64_t offset;
+
+	(void)state;
+	start_reads();
+	assert_true(req_post(&from, 3 * MTU + 1, 0, 0));
+	pkt = send();
+	assert_int_equal(packet_arrives(&pkt), RESP_READ);
+	for (uint32_t psn = 0; psn < 4; psn++) {
+		pkt = response_leaves();
+		assert_int_equal(pkt.psn, psn);
+		if (psn == 1)
+			req_on_trimmed(&from, psn);
+		else
+			assert_int_equal(req_on_read(&from, &pkt, 0, &offset),
+					 psn == 0 ? REQ_READ_TAKEN : REQ_READ_HELD);
+	}
+	pkt = send();
+	assert_int_equal(pkt.psn, 1);
+	assert_int_equal(pkt.va, MTU);
+	assert_int_equal(pkt.dma_len, MTU);
+	assert_false(req_can_send(&from));
+	assert_int_equal(packet_arrives(&pkt), RESP_READ);
+	pkt = response_leaves();
+	assert_int_equal(req_on_read(&from, &pkt, 0, &offset), REQ_READ_TAKEN);
+	assert_int_equal(offset, MTU);
+	for (uint32_t psn = 2; psn < 4; psn++) {
+		assert_true(req_take_held(&from, &pkt, 0, &offset));
+		assert_int_equal(offset, psn * MTU);
+	}
+	assert_false(req_take_held(&from, &pkt, 0, &offset));
+	assert_true(req_complete(&from, &m));
+	assert_false(resp_can_send(&to));
+}
+
+// The responder keeps room for READs that it does not know yet.
+static void requests_for_single_packets_leave_room_for_others(void **state)
+{
+	struct roce_pkt pkt, first;
+
+	(void)state;
+	start_reads();
+	assert_true(req_post(&from, MTU, 0, 0));
+	assert_true(req_post(&from, MTU, 0, 0));
+	first = send();
+	for (unsigned i = 0; i < RESP_MAX_READS; i++)
+		assert_int_equal(packet_arrives(&first),
+				 i < RESP_MAX_READS / 2 ? RESP_READ : RESP_DUPLICATE);
+	pkt = send();
+	assert_int_equal(packet_arrives(&pkt), RESP_READ);
+	assert_int_equal(to_stats.refused, 0);
+}
+
 // ---- a bad way
 
 enum { WAY = 64 };
@@ -396,6 +478,8 @@ int main(void)
 		cmocka_unit_test(packet_lost_again_is_asked_for_again),
 		cmocka_unit_test(gap_is_seen_long_after_another),
 		cmocka_unit_test(timer_sends_all_that_is_not_acknowledged),
+		cmocka_unit_test(trimmed_response_is_requested_alone),
+		cmocka_unit_test(requests_for_single_packets_leave_room_for_others),
 		cmocka_unit_test(every_byte_is_taken_once_and_in_order),
 		cmocka_unit_test(hostile_packets_do_no_harm),
 		cmocka_unit_test(hostile_answers_do_no_harm),
