@@ -457,6 +457,9 @@ b7_lossy_class_drops_at_egress_on_the_predicted_frame(void **state)
 	assert_int_equal(bench_drops(b, DROP_HEADROOM), 0);
 	// What egress dropped is no charge at ingress.
 	assert_int_equal(pg_used(switch_pg_state(b->sw, 0, 0)), 2 * fits);
+	bench_tx(b, 3, -1, true);
+	bench_run(b, 20000000);
+	assert_int_equal(b->host[3].n_rx, fits + 100);
 	bench_close(b);
 }
 
