@@ -64,8 +64,30 @@ static enum resp_verdict queue_read(struct responder *r, const struct roce_pkt *
 	return RESP_READ;
 }
 
+static bool is_one_packet(const struct resp_read *j)
+{
+	return j->n_pkts == 1 && !j->started;
+}
+
+// The latest READ goes ahead of longer ones: the requester has what they still send behind it, up
+// to its window, and waits for this packet.
+static void move_ahead(struct responder *r)
+{
+	const struct resp_read latest = r->m.reads[r->n_reads - 1];
+	uint32_t at = 0;
+
+	while (at < r->n_reads - 1 && is_one_packet(&r->m.reads[at]))
+		at++;
+	memmove(&r->m.reads[at + 1], &r->m.reads[at],
+		(r->n_reads - 1 - at) * sizeof(*r->m.reads));
+	r->m.reads[at] = latest;
+}
+
 static enum resp_verdict on_duplicate(struct responder *r, const struct roce_pkt *pkt)
 {
+	bool repeat = r->m.window != NULL && pkt->dma_len <= r->p.mtu;
+	enum resp_verdict v;
+
 	r->m.stats->duplicates++;
 	if (roce_op_of(pkt->opcode)->kind != ROCE_READ_REQ) {
 		r->ack_due = true;
@@ -73,12 +95,15 @@ static enum resp_verdict on_duplicate(struct responder *r, const struct roce_pkt
 	}
 	if (!region_ok(r, pkt))
 		return refuse(r, NAK_REMOTE_ACCESS);
-	if (r->m.window == NULL || pkt->dma_len > r->p.mtu)
+	if (!repeat)
 		cut_reads(r, pkt->psn);
 	// The other half of the queue is for READs that come for the first time.
 	if (r->m.window != NULL && r->n_reads >= r->m.max_reads / 2)
 		return RESP_DUPLICATE; // the requester asks again
-	return queue_read(r, pkt);
+	v = queue_read(r, pkt);
+	if (repeat && v == RESP_READ)
+		move_ahead(r);
+	return v;
 }
 
 static enum resp_verdict on_read_request(struct responder *r, const struct roce_pkt *pkt)

@@ -523,6 +523,7 @@ static void open_world(struct world *w, unsigned v, unsigned speed)
 	c.listen = !(v & 1);
 	c.ignore_pause = v & 2;
 	c.whole_link = speed & 0x20;
+	c.selective = speed & 0x10;
 	c.verify = true;
 	c.cc = cc_presets[(speed >> 2) % N_CC_PRESETS].config;
 	FUZZ_CHECK(nic_create(&c, &w->nic) == 0);

@@ -286,6 +286,40 @@ static void trimmed_response_is_requested_alone(void **state)
 	assert_false(resp_can_send(&to));
 }
 
+// Else all that waits before it would come first, more than the requester can hold.
+static void packets_that_are_missing_overtake_long_reads(void **state)
+{
+	static const uint32_t order[] = {1, 2, 4, 5};
+	struct roce_pkt pkt;
+	uint64_t offset;
+
+	(void)state;
+	start_reads();
+	for (unsigned i = 0; i < 2; i++) {
+		assert_true(req_post(&from, 9 * MTU, 0, 0));
+		pkt = send();
+		assert_int_equal(packet_arrives(&pkt), RESP_READ);
+	}
+	for (uint32_t psn = 0; psn < 4; psn++) {
+		pkt = response_leaves();
+		if (psn == 1 || psn == 2)
+			req_on_trimmed(&from, psn);
+		else
+			(void)req_on_read(&from, &pkt, 0, &offset);
+	}
+	while (req_can_send(&from)) {
+		pkt = send();
+		assert_int_equal(packet_arrives(&pkt), RESP_READ);
+	}
+	for (unsigned i = 0; i < 4; i++) {
+		pkt = response_leaves();
+		assert_int_equal(pkt.psn, order[i]);
+		if (i == 1)
+			continue;
+		(void)req_on_read(&from, &pkt, 0, &offset);
+	}
+}
+
 // The responder keeps room for READs that it does not know yet.
 static void requests_for_single_packets_leave_room_for_others(void **state)
 {
@@ -469,6 +503,51 @@ static void hostile_answers_do_no_harm(void **state)
 	assert_true(from_stats.timeouts > 10 && from_stats.retransmissions > 10000);
 }
 
+// Responses that no responder gives: each byte is taken at most once, and none is asked for that
+// was not requested.
+static void hostile_responses_do_no_harm(void **state)
+{
+	uint64_t now_ns = 0, offset, taken = 0, posted = 0;
+	struct roce_pkt k;
+	struct req_msg m;
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 1);
+	start_reads();
+	for (unsigned i = 0; i < 200000; i++) {
+		uint32_t bytes = rng_next(&rng) % (300 * MTU);
+		uint32_t near = rng_next(&rng) % 2 ? rng_next(&rng) % 4
+						    : rng_next(&rng) % (REORDER_PKTS + 64) - 32;
+		uint32_t psn = psn_add(from.p.first_psn, from.una + near);
+
+		if (req_post(&from, bytes, 0, now_ns))
+			posted += bytes;
+		for (unsigned n = rng_next(&rng) % 8; n > 0 && req_can_send(&from); n--) {
+			req_peek(&from, &k, &offset);
+			assert_true(offset + k.dma_len <= posted);
+			req_sent(&from, &k, now_ns);
+		}
+		k = (struct roce_pkt){.opcode = RC_READ_RESPONSE_MIDDLE, .psn = psn,
+				      .payload_len = rng_next(&rng) % 4 ? MTU
+									: rng_next(&rng) % MTU};
+		if (rng_next(&rng) % 4 == 0)
+			req_on_trimmed(&from, psn);
+		else if (req_on_read(&from, &k, now_ns, &offset) == REQ_READ_TAKEN)
+			do {
+				assert_int_equal(offset, taken % REGION);
+				taken += k.payload_len;
+			} while (req_take_held(&from, &k, now_ns, &offset));
+		assert_true(from_window.n_asked + from_window.n_held <= REORDER_PKTS);
+		assert_true(from.n_again <= again.n && again.n <= REQ_AGAIN_PKTS);
+		now_ns += rng_next(&rng) % 2048 == 0 ? RTO : 1;
+		req_on_timer(&from, now_ns);
+		while (req_complete(&from, &m))
+			;
+	}
+	assert_true(taken > 1000 * MTU && from_stats.timeouts > 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -479,10 +558,12 @@ int main(void)
 		cmocka_unit_test(gap_is_seen_long_after_another),
 		cmocka_unit_test(timer_sends_all_that_is_not_acknowledged),
 		cmocka_unit_test(trimmed_response_is_requested_alone),
+		cmocka_unit_test(packets_that_are_missing_overtake_long_reads),
 		cmocka_unit_test(requests_for_single_packets_leave_room_for_others),
 		cmocka_unit_test(every_byte_is_taken_once_and_in_order),
 		cmocka_unit_test(hostile_packets_do_no_harm),
 		cmocka_unit_test(hostile_answers_do_no_harm),
+		cmocka_unit_test(hostile_responses_do_no_harm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
