@@ -282,14 +282,18 @@ static void retry(void *arg, uint64_t now_ns)
 	struct traffic *t = l->run->t;
 	int err = 0;
 
-	(void)now_ns;
 	l->retrying = false;
-	if (is_refused(l))
+	if (is_refused(l)) {
 		lane_forget(t, l);
-	if (l->pub.id == TRAFFIC_NOT_OPEN && l->queue.n != 0) {
 		lane_make_room(l);
-		err = lane_open(l, NULL);
+		l->retrying = true;
+		traffic_at(t, now_ns + REFUSED_NS, retry, l);
+		return;
 	}
+	if (l->pub.id == TRAFFIC_NOT_OPEN && l->queue.n != 0)
+		err = lane_open(l, NULL);
+	if (err == -ENOSPC)
+		lane_make_room(l);
 	if (err != 0 && err != -ENOSPC)
 		traffic_give_up(t);
 	flush(l);

@@ -17,7 +17,10 @@
 #include "control/lab/traffic.h"
 #include "control/lab/workload.h"
 
-enum { RETRY_NS = 10000 }; // where a NIC has no queue pair or no room
+enum {
+	RETRY_NS = 10000, // where a NIC has no queue pair or no room
+	REFUSED_NS = 1000000, // where the receiver has none, and has said so
+};
 
 enum lane_state { LANE_CLOSED, LANE_IDLE, LANE_BUSY, LANE_DYING };
 
