@@ -31,7 +31,7 @@ static inline void features_before_ingress(struct worker *w)
 // Between what enters the queues and what leaves them.
 static inline void features_before_egress(struct worker *w)
 {
-	if (unlikely(ctr_get(&w->sends_put) != w->sends_taken) && !w->hold)
+	if (unlikely(ctr_get(&w->sends_put) != ctr_get(&w->sends_taken)) && !w->hold)
 		send_for_control(w);
 	notify_run(w);
 }

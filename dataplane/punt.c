@@ -217,7 +217,7 @@ void send_for_control(struct worker *w)
 	atomic_thread_fence(memory_order_acquire); // with the one of switch_send()
 	for (unsigned n = 0; n < SEND_BURST && next_to_send(w, &rec); n++) {
 		w->busy = true;
-		w->sends_taken++;
+		ctr_inc(&w->sends_taken);
 		admission_claim(w, 1);
 		send_one(w, &rec);
 		admission_done(w);

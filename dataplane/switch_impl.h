@@ -263,7 +263,7 @@ struct __rte_cache_aligned worker {
 	struct rte_ring *sends[N_SEND_KINDS]; // from control; NULL: never of use yet
 	_Atomic(struct worker_microbursts *) microbursts_made; // control's: the next
 	ctr_t sends_put; // control's: frames that it put there
-	uint64_t sends_taken;
+	ctr_t sends_taken;
 	_Atomic(struct worker_l3 *) l3_made; // control's: from the next policy on
 	struct worker_l3 *l3; // NULL: no policy of its own has routed yet
 	struct worker_loop *loop; // NULL: no policy has asked for it yet

@@ -129,7 +129,8 @@ bool switch_next_neighbour_request(struct weir_switch *sw, struct neighbour_requ
 bool switch_sends_wait(const struct weir_switch *sw)
 {
 	for (unsigned i = 0; i < sw->n_workers; i++)
-		if (ctr_get(&sw->workers[i]->sends_put) != sw->workers[i]->sends_taken)
+		if (ctr_get(&sw->workers[i]->sends_put) !=
+		    ctr_get(&sw->workers[i]->sends_taken))
 			return true;
 	return false;
 }

@@ -272,9 +272,9 @@ static bool hostd_loop(struct hostd *d)
 		if (rc == 0)
 			rc = take_frames(d);
 		if (rc == 0)
-			rc = take_news(d);
-		if (rc == 0)
 			rc = follow(d);
+		if (rc == 0)
+			rc = take_news(d); // asks the kernel, which may take its time
 		if (if_indextoname(ifindex, name) == NULL)
 			return failed(d, "the interface is gone", 0);
 	}
