@@ -97,10 +97,23 @@ static bool left(struct hotplug *h, unsigned port)
 	return true;
 }
 
+// A card that is gone, and whose driver is still open: closing it may take a minute.
+static bool leaves_a_driver(const struct hotplug *h)
+{
+	for (unsigned i = 0; i < h->n; i++)
+		if (strncmp(config_port(h->d->config, i).device, "pci:", 4) == 0 &&
+		    (h->port[i].stage == LEAVING ||
+		     (h->port[i].stage == PRESENT && switch_device_gone(h->d->sw, i))))
+			return true;
+	return false;
+}
+
 bool hotplug_destroy(struct hotplug *h)
 {
 	static const struct timespec turn = {.tv_nsec = WAIT_TURN_NS};
 
+	if (h != NULL && leaves_a_driver(h))
+		return false;
 	for (unsigned i = 0; h != NULL && !closer_join(&h->closer); i++) {
 		if (i == END_TURNS)
 			return false;

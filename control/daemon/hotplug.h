@@ -34,8 +34,9 @@ struct hotplug;
 
 // The daemon must have its switch. 0 or -ENOMEM.
 __attribute__((warn_unused_result)) int hotplug_create(struct daemon *d, struct hotplug **out);
-// NULL is fine. False: after two seconds a driver is still being closed. Then DPDK may not be used
-// any more, and the process ends without its destructors.
+// NULL is fine. False: the driver of a card that is gone is not closed yet, or after two seconds
+// still being closed. Then DPDK may not be used any more, and the process ends without its
+// destructors.
 __attribute__((warn_unused_result)) bool hotplug_destroy(struct hotplug *h);
 void hotplug_poll(struct hotplug *h, uint64_t now_ns);
 
