@@ -121,9 +121,9 @@ static uint8_t classes_to_pause(const struct port *p)
 	return pp->pfc.whole_link && want != 0 ? want | pp->pfc.lossless : want;
 }
 
-// whole_link: as PAUSE of 802.3x. False: the driver has no room, or memory is short.
-static bool send_pfc(struct worker *w, struct port *p, const struct pfc_times *times,
-		     bool whole_link)
+// Sends PFC, or with whole_link PAUSE of 802.3x. False: the driver has no room, or memory is short.
+static bool send_mac_control(struct worker *w, struct port *p, const struct pfc_times *times,
+			     bool whole_link)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(w->sw->pool);
 	uint8_t frame[PFC_FRAME_LEN];
@@ -150,11 +150,11 @@ static bool send_due(struct worker *w, struct port *p, const struct pfc_times *t
 	bool whole_link = p->pol->pfc.whole_link;
 
 	if (xon.enable != 0) {
-		if (!send_pfc(w, p, &xon, !whole_link))
+		if (!send_mac_control(w, p, &xon, !whole_link))
 			return false;
 		p->pfc_tx.other_form = 0;
 	}
-	return send_pfc(w, p, times, whole_link);
+	return send_mac_control(w, p, times, whole_link);
 }
 
 uint64_t pause_send_now(struct worker *w, struct port *p)

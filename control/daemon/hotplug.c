@@ -97,7 +97,7 @@ static bool left(struct hotplug *h, unsigned port)
 	return true;
 }
 
-// A card that is gone, and whose driver is still open: closing it may take a minute.
+// Whether the driver of a card that is gone is still open. Closing it may take a minute.
 static bool leaves_a_driver(const struct hotplug *h)
 {
 	for (unsigned i = 0; i < h->n; i++)

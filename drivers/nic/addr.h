@@ -20,7 +20,7 @@ enum {
 	FRAME_MAX_EXTRA = FRAME_TAG_LEN + FRAME_V6_EXTRA,
 };
 
-// Of a frame of IPv6: an IPv4-mapped address is nobody's, for the frame has no station of IPv4.
+// Reads an address of a frame of IPv6. No station has an IPv4-mapped one: it reads as zero.
 static inline struct ip_key frame_ip_v6(const uint8_t *at)
 {
 	struct ip_key ip = ip_key_v6(at);

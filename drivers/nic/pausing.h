@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a NIC pauses its peer: a slow host whose receive buffer fills, or a pause storm; and the
-// NIC's own guard against storms. Pure: time is an argument, frames are lengths. It decides which
-// PFC frame is due when, and the NIC sends it. Called by the owner of the NIC.
+// Decides which PFC frame of a NIC is due when; the NIC sends it. A NIC pauses its peer because the
+// receive buffer of a slow host fills, or because a storm was asked for. A guard of the NIC ends
+// storms. Pure: time is an argument, frames are lengths. The owner of the NIC calls it.
 #pragma once
 
 #include <stdbool.h>

@@ -164,6 +164,9 @@ class Pair:
         self.check("the balance of frames is exact at the end", self.end)
         self.start(1500)
         self.check("the switch stops while a card is taken away", self.stop_without_card)
+        self.put_back()
+        self.start(1500)
+        self.check("the switch stops right after a card is taken away", self.stop_at_once)
 
     def start(self, mtu):
         self.guest.start(self.policy(mtu))
@@ -294,13 +297,9 @@ class Pair:
     def unplug(self):
         """The driver of e1000e waits a minute for registers that are not there any more, if
         uio_pci_generic has let them go. Meanwhile control answers each question."""
-        card, monitor = self.cards[1], self.guest.monitor
-        monitor.ask("device_del", id=card.id)
+        self.guest.monitor.ask("device_del", id=self.cards[1].id)
         eventually(lambda: self.port("p2")["no_device"], "the device is gone", LATE_S)
-        eventually(lambda: monitor.gone(card.id), "the guest lets the card go", LATE_S)
-        monitor.events.clear()
-        monitor.ask("device_add", **card.arguments(self.guest.iommu))
-        self.guest.bind(card)
+        self.put_back()
         eventually(lambda: self.port("p2")["up"], "the port is back", LATE_S)
         events = [e["event"] for e in self.guest.show("events")["events"]
                   if e["event"].startswith("interface-")]
@@ -308,9 +307,21 @@ class Pair:
         return (crossed and events == ["interface-gone", "interface-back"],
                 f"{', '.join(events)}; {figures}")
 
+    def put_back(self):
+        card, monitor = self.cards[1], self.guest.monitor
+        eventually(lambda: monitor.gone(card.id), "the guest lets the card go", LATE_S)
+        monitor.events.clear()
+        monitor.ask("device_add", **card.arguments(self.guest.iommu))
+        self.guest.bind(card)
+
     def stop_without_card(self):
         self.guest.monitor.ask("device_del", id=self.cards[1].id)
         eventually(lambda: self.port("p2")["no_device"], "the device is gone", LATE_S)
+        return self.end()
+
+    def stop_at_once(self):
+        """The switch may not know yet that the card is gone."""
+        self.guest.monitor.ask("device_del", id=self.cards[1].id)
         return self.end()
 
     def end(self):

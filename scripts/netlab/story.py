@@ -8,7 +8,7 @@ from table import show_checks
 
 @contextlib.contextmanager
 def staged(world, logs, act):
-    """The world of an act. What its programs print goes to the folder logs, if there is one."""
+    """Opens the world of an act. The folder `logs`, if given, gets what its programs print."""
     with world:
         try:
             yield world

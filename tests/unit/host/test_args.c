@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the command line of weir-host refuses beside the ranges of single options.
+// weir-host refuses options that contradict each other.
 #include <getopt.h>
 #include <setjmp.h>
 #include <stdarg.h>
