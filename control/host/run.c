@@ -296,6 +296,7 @@ static int run_sender(struct host *h)
 		any_error(h);
 		return rc;
 	}
+	fprintf(stderr, "connected\n");
 	h->start_ns = host_now(h);
 	storm_later(h);
 	drive(h, a->time_ns != 0 ? h->start_ns + (uint64_t)a->time_ns : UINT64_MAX, posted);
