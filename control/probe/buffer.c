@@ -39,6 +39,12 @@ static void found_bytes(struct probe *p, enum probe_value_id id, int64_t cells, 
 			    high * (cell->given ? cell->high : is));
 }
 
+// The line of a number says so where trials gave different answers.
+static void say_disagreed(struct probe *p, enum probe_value_id id, const struct probe_count *n)
+{
+	p->word[id] = n->low == n->high ? NULL : "trials disagreed";
+}
+
 // A count of frames as three numbers. One frame more would cross the threshold, so the threshold
 // may lie up to one frame less one cell above.
 static void found_frames(struct probe *p, enum probe_value_id frames, const struct probe_count *n,
@@ -47,7 +53,7 @@ static void found_frames(struct probe *p, enum probe_value_id frames, const stru
 	int64_t c = cells_of_len(p, len);
 
 	probe_found(p, frames, n->n, n->low, n->high);
-	p->word[frames] = n->low == n->high ? NULL : "trials disagreed";
+	say_disagreed(p, frames, n);
 	if (p->conf.cell_bytes == 0)
 		return;
 	probe_found(p, frames + 1, n->n * c, n->low * c, n->high * c + c - 1);
@@ -384,6 +390,7 @@ enum probe_verdict probe_cell(struct probe *p)
 		return v;
 	p->conf.cell_bytes = len.n;
 	probe_found(p, PROBE_CELL, len.n, len.low, len.high);
+	say_disagreed(p, PROBE_CELL, &len);
 	found_frames(p, PROBE_XOFF_FRAMES, &xoff, PROBE_LEN_MIN);
 	return PROBE_DONE;
 }
@@ -607,6 +614,7 @@ enum probe_verdict probe_xon(struct probe *p)
 	if (v != PROBE_DONE)
 		return v;
 	probe_found(p, PROBE_XON_CELLS, n.n * c, n.low * c, n.high * c + c - 1);
+	say_disagreed(p, PROBE_XON_CELLS, &n);
 	found_bytes(p, PROBE_XON_BYTES, n.n * c, n.low * c, n.high * c + c - 1);
 	return PROBE_DONE;
 }
@@ -672,6 +680,7 @@ enum probe_verdict probe_shared(struct probe *p)
 	beside = (struct probe_count){less(beside.n, min), less(beside.low, min),
 				      less(beside.high, min)};
 	found_bytes(p, PROBE_BESIDE_BYTES, beside.n, beside.low, beside.high);
+	say_disagreed(p, PROBE_BESIDE_BYTES, &beside);
 	// Alpha and the pool follow from both counts, if no trial disagreed.
 	if (alone.low == alone.high && beside.low == beside.high)
 		found_threshold(p, alone.n, beside.n, cell);

@@ -642,6 +642,41 @@ static void trials_that_disagree_are_never_exact(void **state)
 	}
 }
 
+// The XON of the second trial that has one does not show.
+static void run_without_an_xon(void *of, uint64_t until_ns)
+{
+	struct probe_pfc before = *pfc_of_device();
+	struct probe *p = odd.probe;
+
+	odd.io.run(of, until_ns);
+	if (p->pausing[PROBE_RX] == 0 || pfc_of_device()->n_xon == before.n_xon)
+		return;
+	if (odd.trial == 0)
+		odd.trial = p->trial + 1;
+	if (p->trial == odd.trial) {
+		before.until_ns = probe_now(p) + SECOND_NS;
+		*pfc_of_device() = before;
+	}
+}
+
+static void xon_whose_trials_disagree_says_so(void **state)
+{
+	const struct probe_value *v;
+	struct bench b;
+
+	(void)state;
+	open_behind_veth(&b, "1G", "{min: 0, static: 61440B, xon: 20KB, headroom: 30KB}");
+	set_odd(&b, run_without_an_xon);
+	measure(&b, "xon");
+	v = &b.probe.value[PROBE_XON_CELLS];
+	assert_int_equal(v->value, 228);
+	assert_int_equal(v->low, 119);
+	assert_int_equal(v->high, 228);
+	assert_non_null(b.probe.word[PROBE_XON_CELLS]);
+	assert_string_equal(b.probe.word[PROBE_XON_CELLS], "trials disagreed");
+	close_bench(&b);
+}
+
 // A device that lets its PAUSE expire.
 static void run_without_xon(void *of, uint64_t until_ns)
 {
@@ -836,6 +871,7 @@ int main(void)
 		cmocka_unit_test(a_device_of_another_speed_than_its_link_is_measured),
 		cmocka_unit_test(a_late_probe_does_not_blame_the_device),
 		cmocka_unit_test(trials_that_disagree_are_never_exact),
+		cmocka_unit_test(xon_whose_trials_disagree_says_so),
 		cmocka_unit_test(a_device_without_xon_is_measured),
 		cmocka_unit_test(a_pause_without_end_ends_the_probe),
 		cmocka_unit_test(no_frame_after_pause_is_a_bound),
