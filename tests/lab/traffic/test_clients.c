@@ -617,6 +617,33 @@ static void idle_connections_make_room_on_the_wire(void **state)
 	world_destroy(&w);
 }
 
+// For 8 ms h2 keeps all queue pairs of h1 busy. h3 wants one from 1 ms on, and asks once a
+// millisecond.
+static void a_refused_connection_is_asked_for_once_a_millisecond(void **state)
+{
+	enum { BUSY = 1024, LEN = 32 };
+	char path[PATH_MAX], yaml[PATH_MAX + 256], *text = malloc(BUSY * LEN + LEN * 2);
+	size_t len = (size_t)sprintf(text, "start_ms,from,to,bytes\n");
+	uint64_t refused;
+	struct world w;
+
+	(void)state;
+	for (unsigned i = 0; i < BUSY; i++)
+		len += (size_t)sprintf(text + len, "0,1,0,10000\n");
+	sprintf(text + len, "1,2,0,1000\n");
+	temporary_file(path, "trace", text);
+	free(text);
+	snprintf(yaml, sizeof(yaml),
+		 "topology: {star: {hosts: 3, speed: 10G}}\nconnect: cm\n"
+		 "hosts: {\"h*\": {nic: {cc: none}}}\nflows:\n  - {trace: %s}\n", path);
+	world_create(&w, root, yaml);
+	world_run(&w, 100000000);
+	assert_true(traffic_all_done(w.t));
+	refused = nic_stats_now(w.f->hosts[0].nic)->connections_rejected;
+	assert_in_range(refused, 5, 10);
+	world_destroy(&w);
+}
+
 static void a_closed_connection_of_a_trace_is_opened_again(void **state)
 {
 	struct world w;
@@ -657,6 +684,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_trace_of_a_few_hosts_counts_these_only),
 		cmocka_unit_test(idle_connections_make_room_at_a_full_host),
 		cmocka_unit_test(idle_connections_make_room_on_the_wire),
+		cmocka_unit_test(a_refused_connection_is_asked_for_once_a_millisecond),
 		cmocka_unit_test(a_closed_connection_of_a_trace_is_opened_again),
 	};
 
