@@ -40,7 +40,7 @@ const rangeOf = (tab, chart, key) =>
   );
 
 test('every view of a switch that moves frames shows something, without an error', async () => {
-  for (const width of [1280, 390]) {
+  for (const width of [1280, 360]) {
     const tab = await open(address, { viewport: { width, height: 800 } });
     await tab.waitForFunction(() => document.querySelector('h1').textContent === 'web');
     assert.match(await text(tab, '.sub'), /time scale 500/);
@@ -93,6 +93,23 @@ test('the fabric shows which senders are paused, with the reason of weirctl', as
   await tab.waitForSelector('.fabric .line.paused', { state: 'attached' });
   await eventually(async () =>
     assert.match(await text(tab, '.causes'), /p[12] class 3.*because p3 class 3 holds/)
+  );
+  await tab.leave();
+});
+
+test('the fabric names who is behind a port', async () => {
+  const tab = await open(`${address}#/fabric`);
+  await eventually(async () =>
+    assert.deepEqual(
+      await tab.$$eval('.fabric .host .name', (list) => list.map((e) => e.textContent)),
+      ['10.0.0.1', '10.0.0.2', '10.0.0.3']
+    )
+  );
+  await tab.hover('.fabric .host');
+  assert.match(await text(tab, '.fabric-box .tip'), /10\.0\.0\.1 → web p1/);
+  const peers = async () => (await table(tab, 'ports')).map((r) => r.peer);
+  await eventually(async () =>
+    assert.deepEqual(await peers(), ['10.0.0.1', '10.0.0.2', '10.0.0.3'])
   );
   await tab.leave();
 });

@@ -43,12 +43,12 @@ test('report.html is the page with the data in its place', () => {
   assert.deepEqual(incast.data.report, incast.report);
 });
 
-test('every view shows something, at 1280, 1920 and 390 pixels, light and dark, without an error', async () => {
+test('every view shows something, at 1280, 1920 and 360 pixels, light and dark, without an error', async () => {
   for (const { address } of [incast, storm, auto])
     for (const [width, colorScheme] of [
       [1280, 'light'],
       [1920, 'dark'],
-      [390, 'light'],
+      [360, 'light'],
     ]) {
       const tab = await open(address, { viewport: { width, height: 800 }, colorScheme });
       for (const view of VIEWS) {
@@ -65,6 +65,27 @@ test('every view shows something, at 1280, 1920 and 390 pixels, light and dark, 
       }
       await tab.leave();
     }
+});
+
+test('on a phone the title is whole, and of the header only the tabs stay', async () => {
+  const tab = await open(`${storm.address}#/run`, { viewport: { width: 360, height: 640 } });
+  const [cut, bar, wide] = await tab.$eval('h1', (e) => [
+    e.scrollWidth > e.clientWidth,
+    e.parentElement.getBoundingClientRect(),
+    [...e.parentElement.querySelectorAll('*')].filter(
+      (x) => x.getBoundingClientRect().right > innerWidth
+    ).length,
+  ]);
+  assert.ok(!cut, 'the title is cut');
+  assert.equal(wide, 0);
+  assert.ok(bar.height < 90, `the header is ${bar.height} pixels high`);
+  const after = await tab.$eval('nav', (e) => {
+    scrollTo(0, 500);
+    return [e, document.querySelector('.bar')].map((x) => x.getBoundingClientRect());
+  });
+  assert.equal(after[0].top, 0);
+  assert.ok(after[1].bottom < 0, `the bar ends at ${after[1].bottom}`);
+  await tab.leave();
 });
 
 test('the verdict and the expectations are those of report.json', async () => {

@@ -7,8 +7,9 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import test from 'node:test';
 import { decimate, nearest } from '../../web/src/decimate.js';
-import { cell, exact, ticks, time, value, words } from '../../web/src/format.js';
+import { cell, fine, fitted, ticks, time, value, words } from '../../web/src/format.js';
 import { layout } from '../../web/src/layout.js';
+import { addressesOf } from '../../web/src/model.js';
 import { Places } from '../../web/src/places.js';
 import { Broken, Timeline } from '../../web/src/timeline.js';
 
@@ -207,8 +208,13 @@ test('numbers have the units of the programs', () => {
     [value(1234567, ''), '1.23 M'],
     [value(16762, ''), '16,762'],
     [value(null, 'bytes'), '–'],
-    [exact(308224, 'bytes'), '308,224 B'],
-    [exact(0.5, 'share'), '50 %'],
+    [fine(308224, 'bytes'), '308,224 B'],
+    [fine(0.5, 'share'), '50 %'],
+    [fine(11236960000, 'bps'), '11.237 Gb/s'],
+    [fine(1015123456, 'ns'), '1.01512 s'],
+    [fine(75200000000, 'ns'), '75.2 s'],
+    [fine(12345678, ''), '12,345,678'],
+    [fine(null, 'bytes'), '–'],
     [time(125e9), '2:05 min'],
     [cell('sender_qp', 11460614)[0], '0xaee006'],
     [cell('seq', 11460614)[0], '11460614'],
@@ -219,6 +225,34 @@ test('numbers have the units of the programs', () => {
     assert.equal(got, text);
   assert.deepEqual(ticks([0, 250e3, 500e3], 'bytes'), ['0 KB', '250 KB', '500 KB']);
   assert.deepEqual(ticks([0, 0.25e6, 1.5e6], 'bytes'), ['0.00 MB', '0.25 MB', '1.50 MB']);
+});
+
+test('a name keeps the part that differs from its neighbours', () => {
+  for (const [name, most, want] of [
+    ['node12', 6, 'node12'],
+    ['node12.rack3.example.com', 10, 'node12'],
+    ['gpu-cluster-node-17', 9, 'gpu-…e-17'],
+    ['10.0.0.1', 7, '10.…0.1'],
+    ['p12', 1, 'p…'],
+  ])
+    assert.equal(fitted(name, most), want);
+});
+
+test('a port has the address of its flows, or their number', () => {
+  const flow = (from, in_port, to, out_port) => ({ from, in_port, to, out_port });
+  const got = addressesOf([
+    flow('10.0.0.1', 'p1', '10.0.0.3', 'p3'),
+    flow('10.0.0.2', 'p2', '10.0.0.3', 'p3'),
+    flow('10.0.0.4', 'p2', '10.0.0.5', null),
+  ]);
+  assert.deepEqual(
+    [...got],
+    [
+      ['p1', '10.0.0.1'],
+      ['p3', '10.0.0.3'],
+      ['p2', '2 addresses'],
+    ]
+  );
 });
 
 function clos(tors, spines, hosts) {

@@ -93,7 +93,7 @@ export class App {
     const themes = h(
       'select',
       { 'aria-label': 'colours', onchange: () => setTheme(themes.value || null) },
-      h('option', { value: '' }, 'as the system'),
+      h('option', { value: '' }, 'system'),
       h('option', { value: 'light' }, 'light'),
       h('option', { value: 'dark' }, 'dark')
     );
@@ -131,7 +131,7 @@ export class App {
           h('label', {}, h('span', {}, 'colours: '), themes)
         )
       ),
-      scroller(this.nav)
+      h('div', { class: 'tabs' }, scroller(this.nav))
     );
     if (!model.live && model.timeline?.length > 1) this.timeBar = new TimeBar(this);
     replace(this.root, this.header, this.banner, this.main, this.timeBar?.el);

@@ -16,7 +16,7 @@
 import uPlot from 'uplot';
 import { decimate, lowerBound, nearest } from './decimate.js';
 import { h, replace, s } from './dom.js';
-import { exact, short, ticks, value } from './format.js';
+import { fine, short, ticks, value } from './format.js';
 import { DASHES, colour, dash, hatch, HATCHES, onTheme, theme } from './theme.js';
 
 const LANE = 13,
@@ -621,7 +621,7 @@ export class Chart {
       h(
         'b',
         {},
-        this.spec.xName ? `${this.spec.xName} ${exact(xs[k], xUnit)}` : exact(xs[k], xUnit)
+        this.spec.xName ? `${this.spec.xName} ${fine(xs[k], xUnit)}` : fine(xs[k], xUnit)
       ),
       rows
         .slice(0, TOOLTIP_MOST)
@@ -631,7 +631,7 @@ export class Chart {
             {},
             this.swatchOf(i),
             h('span', {}, [series[i].name, series[i].texts?.[k]].filter(Boolean).join(' ')),
-            h('output', {}, exact(v, this.unitAt(i)))
+            h('output', {}, fine(v, this.unitAt(i)))
           )
         ),
       rows.length > TOOLTIP_MOST ? h('div', {}, `and ${rows.length - TOOLTIP_MOST} more`) : null,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The drawing of a fabric at one moment: switches, hosts, links in both directions, and PAUSE.
 import { h, replace, s } from './dom.js';
-import { value } from './format.js';
-import { layout } from './layout.js';
+import { fitted, value } from './format.js';
+import { NAME_LETTER, layout } from './layout.js';
 import { Places } from './places.js';
 
 const CLASSES = [0, 1, 2, 3, 4, 5, 6, 7];
@@ -268,7 +268,7 @@ export class Fabric {
         s(
           'text',
           { x: at.w / 2, y: at.h / 2 + 4, class: small ? 'name mid small' : 'name mid' },
-          clip(label, at.w)
+          clip(n.known === false ? '?' : label, at.w)
         )
       );
     } else {
@@ -276,7 +276,11 @@ export class Fabric {
       g.append(state.sign);
       if (at.w >= 24)
         g.append(
-          s('text', { x: at.w / 2, y: at.h / 2 + 3.5, class: 'name mid small' }, clip(label, at.w))
+          s(
+            'text',
+            { x: at.w / 2, y: at.h / 2 + 3.5, class: 'name mid small' },
+            clip(n.port ?? label, at.w)
+          )
         );
     }
     g.nodeState = state;
@@ -531,16 +535,15 @@ function middle({ x1, y1, x2, y2, arc, dx, dy }, d) {
   return [(x1 + x2) / 2 + dx * sign, (y1 + y2) / 2 + dy * sign - arc * 0.75];
 }
 
-function clip(text, width) {
-  const most = Math.max(1, Math.floor(width / 6.4));
-  return text.length <= most ? text : `${text.slice(0, Math.max(1, most - 1))}…`;
-}
+const clip = (text, width) => fitted(text, Math.max(1, Math.floor(width / NAME_LETTER)));
 
 /** What a link does, in words. */
 function describe(x, model) {
-  const names = [x.link.a, x.link.b].map(([n, p]) =>
-    model.live && n !== model.name ? 'its peer' : p ? `${n} ${p}` : n
-  );
+  const peer = model.live && model.topology.nodes.find((n) => n.name === x.link.b[0]);
+  const names = [x.link.a, x.link.b].map(([n, p]) => {
+    const name = peer && n === peer.name ? (peer.known ? peer.label : 'its peer') : n;
+    return p ? `${name} ${p}` : name;
+  });
   return [0, 1].map((d) => {
     const st = x.states[d];
     const [from, to] = d === 0 ? names : [names[1], names[0]];

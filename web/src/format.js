@@ -69,28 +69,22 @@ export function value(v, unit, digits = 3) {
   }
 }
 
-/** All digits, for a hover. */
-export function exact(v, unit) {
-  if (v === null || v === undefined || Number.isNaN(v)) return '–';
-  switch (unit) {
-    case 'bytes':
-      return `${integer(v)} B`;
-    case 'bps':
-      return `${integer(v)} b/s`;
-    case 'ns':
-      return `${(v / 1e6).toLocaleString('en-US', { maximumFractionDigits: 6 })} ms`;
-    case 'us':
-      return `${integer(v)} us`;
-    case 'share':
-      return `${short(v * 100, 6)} %`;
-    case 'percent':
-      return `${short(v, 6)} %`;
-    case 'pps':
-    case 'per_s':
-      return `${short(v, 6)}/s`;
-    default:
-      return Number.isInteger(v) ? integer(v) : short(v, 6);
-  }
+/** For a hover: bytes and counts below 10^9 with all digits, all else with six. */
+export function fine(v, unit) {
+  const isCount = unit === 'bytes' || (!unit && Number.isInteger(v));
+  if (isCount && v !== null && Math.abs(v) < 1e9) return `${integer(v)}${unit ? ' B' : ''}`;
+  const seconds = v * { ns: 1e-9, us: 1e-6 }[unit];
+  return Math.abs(seconds) >= 60 ? `${short(seconds, 6)} s` : value(v, unit, 6);
+}
+
+/** A name in so many letters: without its domain, or without its middle, because the names of a
+ *  fabric differ at their ends. */
+export function fitted(name, most) {
+  if (name.length <= most) return name;
+  const [first] = name.split('.');
+  if (/\D/.test(first) && first.length <= most) return first;
+  const tail = Math.floor((most - 1) / 2);
+  return `${name.slice(0, Math.max(1, most - 1 - tail))}…${name.slice(name.length - tail)}`;
 }
 
 /** Labels of an axis: one prefix for all of them. */

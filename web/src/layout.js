@@ -12,9 +12,19 @@ const SWITCH_H = 38,
 const HOST_LEAST = 24,
   HOST_MOST = 74,
   HOST_H = 26;
+export const NAME_LETTER = 6.4; // wide
 const CELL = 15,
   CELL_LEAST = 9,
   SLOT_LEAST = 42;
+
+/** Of the boxes of hosts: with room for each name. */
+const hostWidth = (topology) =>
+  Math.max(
+    HOST_MOST,
+    ...topology.nodes
+      .filter((n) => n.kind !== 'switch' && n.label)
+      .map((n) => n.label.length * NAME_LETTER + 12)
+  );
 
 /** h16: 16; other names stay. */
 const numberOf = (name) => /\d+$/.exec(name)?.[0] ?? name;
@@ -125,19 +135,20 @@ export function layout(topology, wanted) {
   let x = MARGIN;
   const inner = width - 2 * MARGIN;
   if (single) {
+    const hostMost = hostWidth(topology);
     // A switch without hosts takes the place of one.
     const units = bottom.reduce((sum, n) => sum + Math.max(1, hostsOf.get(n).length), 0);
     const step = (inner - bottom.length * 8) / units;
     for (const sw of bottom) {
       const mine = hostsOf.get(sw),
         span = step * Math.max(1, mine.length);
-      const pitch = Math.min(step, HOST_MOST * 1.6);
+      const pitch = Math.min(step, hostMost * 1.6);
       const start = x + (span - pitch * mine.length) / 2;
       mine.forEach((name, i) =>
         nodes.set(name, {
           x: start + pitch * (i + 0.5),
           y: hostY,
-          w: Math.min(HOST_MOST, pitch - 4),
+          w: Math.min(hostMost, pitch - 4),
           h: HOST_H,
           cell: false,
         })

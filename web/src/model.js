@@ -49,6 +49,20 @@ const list = (v, what) => {
   return v;
 };
 
+/** Port -> the address of its flows that is behind it, or how many there are. */
+export function addressesOf(flows) {
+  const behind = new Map();
+  for (const f of flows)
+    for (const [port, address] of [
+      [f.in_port, f.from],
+      [f.out_port, f.to],
+    ])
+      if (port) behind.set(port, (behind.get(port) ?? new Set()).add(address));
+  return new Map(
+    [...behind].map(([port, set]) => [port, set.size === 1 ? [...set][0] : `${set.size} addresses`])
+  );
+}
+
 class Model {
   constructor() {
     this.listeners = new Set();
@@ -324,12 +338,14 @@ export class Live extends Model {
   get topology() {
     const ports = this.rows(null, 'ports') ?? [];
     const neighbours = new Map((this.rows(null, 'lldp') ?? []).map((r) => [r.port, r]));
+    const addresses = addressesOf(this.rows(null, 'flows') ?? []);
     const nodes = [{ name: this.name, kind: 'switch' }],
       links = [];
     for (const p of ports) {
       const n = neighbours.get(p.name);
       const name = `peer of ${p.name}`;
-      nodes.push({ name, kind: 'host', label: n?.neighbour || p.name, known: !!n?.neighbour });
+      const label = n?.neighbour || addresses.get(p.name);
+      nodes.push({ name, kind: 'host', label, known: !!label, port: p.name });
       links.push({
         a: [this.name, p.name],
         b: [name, n?.neighbour_port ?? null],

@@ -288,7 +288,7 @@ export function fabricView(app, [selected]) {
   if (chosen !== null) fabric.showChain(causesOf(model)[chosen].chain);
   return {
     el,
-    needs: ['causes', 'lldp', 'pools'],
+    needs: ['causes', 'lldp', 'pools', 'flows'],
     timed: true,
     tick: draw,
     update: draw,
