@@ -38,7 +38,7 @@ CASES = (
     ("two-senders-weights", ("policy.profiles.two.classes.2.schedule.dwrr=125",),
      ("rate(class3, 50ms, 200ms) within 5% of 5G",
       "rate(class2, 50ms, 200ms) within 5% of 5G")),
-    ("incast-dcqcn", (ROCE,), ("cnps > 1000", "xoffs(s1, 50ms, 300ms) == 0")),
+    ("incast-dcqcn", (ROCE,), ("marks(s1.p33.3, 0s, 20us) > 0", "cnps > 1000", "xoffs == 0")),
     ("oversubscription", ("policy.switch.buffer.oversubscription=7",),
      ("lossless_drops == 0",)),
     ("fill-level", ("policy.profiles.roce.classes.3.ingress.alpha=1/8",),
