@@ -908,7 +908,8 @@ const struct expr_func expr_funcs[] = {
 	 .get = {.part = kmax}},
 	{"causes", BY_SET, EXPR_COUNT, ALL_S, "",
 	 "findings about PAUSE in the window: deadlocks, cyclic dependencies, and hosts at the "
-	 "root of chains. 0: all PAUSE came from ports that were offered more than they send",
+	 "root of chains, looked for once a millisecond. 0: all PAUSE that was seen came from "
+	 "ports that were offered more than they send",
 	 .chain = N_CHAIN_KINDS},
 	{"deadlocks", BY_SET, EXPR_COUNT, ALL_S, "",
 	 "cycles of paused queues that stood still for `stuck_after` in the window",
