@@ -78,7 +78,7 @@ static void e1_enqueue_marking_marks_the_last_and_not_the_first(void **state)
 // with the line. Chi-square with one degree of freedom per depth.
 static void e2_the_marked_share_follows_the_line(void **state)
 {
-	enum { DEPTHS = 8, ROUNDS = 400, FRAME = 1000 };
+	enum { DEPTHS = 8, ROUNDS = 10000, FRAME = 1000 };
 	double chi2 = 0;
 
 	(void)state;
