@@ -221,7 +221,7 @@ static void more_ports_than_dpdk_has_places_for_are_a_mistake(void **state)
 	}
 }
 
-static void an_error_says_that_warnings_may_come_later(void **state)
+static void an_error_says_that_more_may_come_later(void **state)
 {
 	static const struct {
 		const char *text;
@@ -244,7 +244,7 @@ static void an_error_says_that_warnings_may_come_later(void **state)
 		fclose(stderr);
 		stderr = err;
 		assert_int_equal(rc, rows[i].later ? 2 : 0);
-		assert_int_equal(strstr(said, ": more warnings may come when there") != NULL,
+		assert_int_equal(strstr(said, ": more errors and warnings may come") != NULL,
 				 rows[i].later);
 		free(said);
 	}
@@ -653,7 +653,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(check_reports_as_json),
 		cmocka_unit_test(json_lists_each_place),
 		cmocka_unit_test(strict_takes_warnings_as_mistakes),
-		cmocka_unit_test(an_error_says_that_warnings_may_come_later),
+		cmocka_unit_test(an_error_says_that_more_may_come_later),
 		cmocka_unit_test(more_ports_than_dpdk_has_places_for_are_a_mistake),
 		cmocka_unit_test(plan_of_the_sample_is_exact),
 		cmocka_unit_test(plan_says_where_a_ring_is_too_small_for_a_stall),
