@@ -103,6 +103,21 @@ static void again_remove(struct requester *r, uint64_t seq)
 	}
 }
 
+// NAKs name the packets that go again. READs are requested again instead.
+static bool repeats_alone(const struct requester *r)
+{
+	return r->m.again != NULL && r->p.op != REQ_READ;
+}
+
+// The next n of the packets that may be lost, after the timer has run out.
+static void repeat_some(struct requester *r, unsigned n)
+{
+	if (r->repeat_next < r->una)
+		r->repeat_next = r->una;
+	for (; n != 0 && r->repeat_next < r->repeat_end; n--)
+		again_add(r, r->repeat_next++);
+}
+
 // The message that holds a packet, which is not done, at or after message `from`; r->tail: none.
 static uint32_t message_of(const struct requester *r, uint64_t seq, uint32_t from)
 {
@@ -260,7 +275,7 @@ static void on_nak(struct requester *r, uint64_t seq, uint8_t syndrome, uint64_t
 		r->m.stats->ignored++;
 		return;
 	}
-	if (r->m.again != NULL && r->p.op != REQ_READ) {
+	if (repeats_alone(r)) {
 		if (seq < r->nxt) // else it goes anyway
 			again_add(r, seq);
 		r->timer_ns = now_ns;
@@ -287,6 +302,7 @@ void req_on_ack(struct requester *r, const struct roce_pkt *pkt, uint64_t now_ns
 		// READs are complete when their data is here; an ACK proves nothing about it.
 		if (r->p.op != REQ_READ)
 			advance(r, (uint64_t)seq + 1, now_ns);
+		repeat_some(r, 2);
 		break;
 	case AETH_NAK:
 		on_nak(r, (uint64_t)seq, pkt->syndrome, now_ns);
@@ -426,6 +442,12 @@ void req_on_timer(struct requester *r, uint64_t now_ns)
 	r->m.stats->timeouts++;
 	r->gap_open = false;
 	r->timer_ns = now_ns;
-	go_back(r, r->una);
+	if (repeats_alone(r)) {
+		r->repeat_next = r->una;
+		r->repeat_end = r->nxt;
+		repeat_some(r, 1);
+	} else {
+		go_back(r, r->una);
+	}
 	r->answer_seq = r->una; // stopped until a packet requests an ACK again
 }

@@ -14,9 +14,11 @@
 //                                                               once per gap nxt = una
 //
 // Selective repeat (`again`): a NAK names one missing packet, which goes again before all else, in
-// the order of the NAKs. It acknowledges nothing. The timer goes back to una. The responder must
-// know (responder.h). Of READs the requester keeps the window (reorder.h): it holds responses
-// behind a gap, and requests single packets again.
+// the order of the NAKs. It acknowledges nothing. The timer repeats the packet una, and each ACK
+// then two more of those that may be lost: most of them may be held at the responder, and the
+// queue that lost them may be full. The responder must know (responder.h). Of READs the timer goes
+// back to una, and the requester keeps the window (reorder.h): it holds responses behind a gap,
+// and requests single packets again.
 //
 // With go_back_0 the older NICs' way: what is lost throws its message back to its first packet,
 // under the PSNs it had: una = nxt = the message's first. Acknowledgements from before, of packets
@@ -99,6 +101,7 @@ struct requester {
 	uint64_t complete_bytes; // of messages that were taken out
 	uint32_t head, tail, cur; // messages: oldest incomplete, end, the one that holds nxt
 	uint32_t n_again; // packets in the set of `again`
+	uint64_t repeat_next, repeat_end; // that go again as ACKs come, after the timer
 	bool gap_open; // the packets of the gap at una have been requested again
 	bool failed; // the responder refused: the syndrome is the reason
 	uint8_t failed_syndrome;

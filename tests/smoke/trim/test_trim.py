@@ -56,8 +56,8 @@ profiles:
     dscp_to_class: {default: 0, 24-31: 3, 32-39: 4, 40-47: 5, 48-55: 6}
     classes:
       3: {lossless: on, schedule: {dwrr: 40}}
-      4: {schedule: {dwrr: 36}, egress: {static: 51200, discard: %(discard)s}}
-      5: {schedule: {dwrr: 4}}
+      4: {schedule: {dwrr: 34}, egress: {static: 51200, discard: %(discard)s}}
+      5: {schedule: {dwrr: 6}}
       6: {schedule: strict}
 """
 SENDER = """import socket, struct, sys, time
@@ -274,10 +274,15 @@ def beside(discard, *options):
                   if q["class"] == 3 and q["dropped_packets"]], "class 3 loses nothing")
         q = queue(switch, 4, "p3")
         want(q["trimmed"] == q["trim_sent"] + q["trim_dropped"], f"{q}")
+        longest = [m["max_bytes"] for m in switch.show("watermarks")["queues"]
+                   if (m["port"], m["queue"]) == ("p3", 5)][0]
+        # With weights 36 and 4: 550 KB.
+        want(longest < 300000, f"{longest} bytes of trimmed frames waited")
         want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
         goodput = {c["class"]: c["goodput_bps"] / 1e6 for c in r["classes"]}
         print(f"        {discard} {' '.join(options)}: {goodput[3]:.1f} and {goodput[4]:.1f} Mb/s, "
-              f"{r['rx_trimmed']} trimmed, {senders[1].report()['timeouts']} timeouts")
+              f"{r['rx_trimmed']} trimmed, {longest} bytes waited, "
+              f"{senders[1].report()['timeouts']} timeouts")
         return goodput[3], goodput[4], r
 
 

@@ -207,19 +207,34 @@ static void gap_is_seen_long_after_another(void **state)
 	assert_int_equal(answer_leaves(AETH_NAK), to.epsn);
 }
 
-static void timer_sends_all_that_is_not_acknowledged(void **state)
+static void timer_repeats_the_missing_packet_and_more_as_acks_come(void **state)
 {
+	struct roce_pkt p[6], again_pkt;
+
 	(void)state;
 	start(REQ_SEND, 0);
-	assert_true(req_post(&from, 3 * MTU, 0, 0));
-	for (unsigned i = 0; i < 3; i++)
-		send();
-	resp_on_trimmed(&to, 0);
-	assert_int_equal(answer_leaves(AETH_NAK), 0);
+	assert_true(req_post(&from, 6 * MTU, 0, 0));
+	for (unsigned i = 0; i < 6; i++)
+		p[i] = send();
+	assert_int_equal(packet_arrives(&p[1]), RESP_HELD);
+	assert_int_equal(packet_arrives(&p[2]), RESP_HELD);
 	req_on_timer(&from, RTO);
-	for (uint32_t psn = 0; psn < 3; psn++)
-		assert_int_equal(send().psn, psn);
+	again_pkt = send();
+	assert_int_equal(again_pkt.psn, 0);
 	assert_false(req_can_send(&from));
+	assert_int_equal(packet_arrives(&again_pkt), RESP_TAKEN);
+	assert_int_equal(take_held(), 2);
+	assert_int_equal(answer_leaves(AETH_ACK), 2);
+	for (uint32_t psn = 3; psn < 5; psn++) {
+		again_pkt = send();
+		assert_int_equal(again_pkt.psn, psn);
+		assert_int_equal(packet_arrives(&again_pkt), RESP_TAKEN);
+	}
+	assert_false(req_can_send(&from));
+	assert_int_equal(answer_leaves(AETH_ACK), 4);
+	assert_int_equal(send().psn, 5);
+	assert_false(req_can_send(&from));
+	assert_int_equal(from_stats.retransmissions, 4);
 }
 
 // ---- READs
@@ -556,7 +571,7 @@ int main(void)
 		cmocka_unit_test(naks_wait_for_packets_that_come),
 		cmocka_unit_test(packet_lost_again_is_asked_for_again),
 		cmocka_unit_test(gap_is_seen_long_after_another),
-		cmocka_unit_test(timer_sends_all_that_is_not_acknowledged),
+		cmocka_unit_test(timer_repeats_the_missing_packet_and_more_as_acks_come),
 		cmocka_unit_test(trimmed_response_is_requested_alone),
 		cmocka_unit_test(packets_that_are_missing_overtake_long_reads),
 		cmocka_unit_test(requests_for_single_packets_leave_room_for_others),
