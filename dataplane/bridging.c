@@ -95,8 +95,8 @@ bool bridging_may_leave(const struct worker *w, unsigned port, const struct fram
 	return !port_is_down(w, port) && may_leave_when_up(w, port, f, vid);
 }
 
-// Fills ports[] with ports that may carry the frame, and returns their number. down: ports whose
-// link is down; else those whose link is up. group: the only ports; NULL: any.
+// ports[] gets the ports that may carry the frame. The result is their number. If `down` is true,
+// their links are down; if not, their links are up. If there is a group, they are its members.
 static unsigned ports_of(const struct worker *w, const struct frame *f, unsigned vid,
 			 const struct policy_multicast *group, bool down, uint8_t ports[MOST_WAYS])
 {

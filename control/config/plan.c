@@ -185,7 +185,8 @@ int check_print(const char *path, bool json, bool strict, FILE *out)
 		terminal_printf(stderr, "%s: %u warning%s, and --strict takes them as mistakes\n",
 				path, n_warnings, n_warnings == 1 ? "" : "s");
 	else if (!json && d.messages[0].line != 0)
-		terminal_printf(stderr, "%s: more errors and warnings may come without these\n",
+		terminal_printf(stderr,
+				"%s: more errors and warnings may come when these are mended\n",
 				path);
 	policy_destroy(p);
 	config_destroy(c);

@@ -39,7 +39,7 @@ static void found_bytes(struct probe *p, enum probe_value_id id, int64_t cells, 
 			    high * (cell->given ? cell->high : is));
 }
 
-// The line of a number says so where trials gave different answers.
+// The line of a number says whether its trials gave different answers.
 static void say_disagreed(struct probe *p, enum probe_value_id id, const struct probe_count *n)
 {
 	p->word[id] = n->low == n->high ? NULL : "trials disagreed";

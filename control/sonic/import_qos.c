@@ -110,7 +110,7 @@ static void lead_to_own_group(struct import *im, struct sonic_port *p, unsigned 
 	p->qos.pg_of[cls] = (uint8_t)cls;
 }
 
-// Refuses a port whose map gives a PFC priority a priority group of another number.
+// A PFC priority must have the priority group of its number. A port with another map is refused.
 static void check_paused_group(struct import *im, const struct sonic_port *p, unsigned cls)
 {
 	const char *map = named(im, SONIC_MAP_PFC_PG, p->name);

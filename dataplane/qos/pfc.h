@@ -86,7 +86,7 @@ struct pfc_tx_state {
 	ctr_t retries; // loops in which the driver did not take a due frame
 	uint8_t paused; // bitmap of classes that the peer must pause, by the last PFC frame
 	bool whole_link; // as the parameters last said
-	// Classes that a PAUSE may still hold that was sent before whole_link changed.
+	// The peer may still hold these classes: it got their PAUSE before whole_link changed.
 	uint8_t other_form;
 	uint8_t by_control; // classes that control wants paused, whatever the parameters say
 };

@@ -109,7 +109,7 @@ static bool repeats_alone(const struct requester *r)
 	return r->m.again != NULL && r->p.op != REQ_READ;
 }
 
-// The next n of the packets that may be lost, after the timer has run out.
+// The timer has run out. The next n packets of those that may be lost go again.
 static void repeat_some(struct requester *r, unsigned n)
 {
 	if (r->repeat_next < r->una)

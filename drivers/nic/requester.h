@@ -101,7 +101,7 @@ struct requester {
 	uint64_t complete_bytes; // of messages that were taken out
 	uint32_t head, tail, cur; // messages: oldest incomplete, end, the one that holds nxt
 	uint32_t n_again; // packets in the set of `again`
-	uint64_t repeat_next, repeat_end; // that go again as ACKs come, after the timer
+	uint64_t repeat_next, repeat_end; // after a timeout: packets that go again as ACKs come
 	bool gap_open; // the packets of the gap at una have been requested again
 	bool failed; // the responder refused: the syndrome is the reason
 	uint8_t failed_syndrome;

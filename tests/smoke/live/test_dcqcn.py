@@ -120,8 +120,8 @@ def marks_become_cnps_of_both_senders():
 
 
 def the_queue_that_stood_is_gone_and_the_line_is_used():
-    # Marks of the bytes that were sent, because a frame is marked by the queue that it meets. How
-    # soon the queue goes, and which moments a sample meets, depends on the machine.
+    # Each frame is marked by the queue that it meets. The samples of the queue also depend on when
+    # the machine let the programs run, so the marks judge.
     sums = [sum(s["bytes"] for s in r["senders"]) for r in (WITHOUT, WITH)]
     want(sums[1] > sums[0] / 2, f"bytes {sums}")
     marks = [r["listener"]["ce_marked"] for r in (WITHOUT, WITH)]
