@@ -62,10 +62,12 @@ static void add(gauge_t *g, int more)
 	gauge_set(g, gauge_get(g) + (uint64_t)(int64_t)more);
 }
 
-static void count_queued(struct port *p, int more)
+// place: of a port's counters. It is left before the next one is entered: no reader may see a frame
+// in both.
+static void count_at(gauge_t *place, int more)
 {
-	add(&p->c.queued, more);
-	atomic_thread_fence(memory_order_release); // no reader may see the frame twice
+	add(place, more);
+	atomic_thread_fence(memory_order_release);
 }
 
 // Held frames and copies lie in cells that are free; as many stay free for frames that are charged.
@@ -195,7 +197,7 @@ static bool hold(struct worker *w, struct port *p, struct impair *im, unsigned n
 	replica_add(w, 1);
 	add(&im->slot[no].held, 1);
 	if (d == IMPAIR_IN)
-		count_queued(p, 1);
+		count_at(&p->c.waiting_in, 1);
 	else
 		egress_uncharge(w, p, &h->f);
 	h->slot = (uint8_t)no;
@@ -345,7 +347,7 @@ static void count_copy(struct port *p)
 static void let_in(struct onward *o, struct impair *im, const struct impair_held *h)
 {
 	forget(o->w, im, h);
-	count_queued(o->p, -1);
+	count_at(&o->p->c.waiting_in, -1);
 	go_on(o, h->f.m);
 }
 
@@ -443,7 +445,7 @@ static void send_copy(struct worker *w, struct port *p, struct impair *im, struc
 	h.f.cells = 0;
 	h.f.trimmed = false; // the frame itself is counted as trimmed, not its copy
 	count_copy(p);
-	count_queued(p, 1);
+	count_at(&p->c.queued, 1);
 	add(&im->slot[v->slot].held, 1);
 	replica_add(w, 1);
 	let_out(w, im, o, &h);
@@ -603,7 +605,7 @@ static void end_port(struct worker *w, struct port *p, struct impair *im)
 		struct impair_held h = take_out(&im->list[IMPAIR_IN], 0);
 
 		forget(w, im, &h);
-		count_queued(p, -1);
+		count_at(&p->c.waiting_in, -1);
 		h.f.len = (uint16_t)h.f.m->pkt_len;
 		h.f.cls = h.f.out_cls = p->pol->classify.default_class;
 		fate_dropped(w, p, &h.f, DROP_SHUTDOWN);

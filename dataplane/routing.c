@@ -274,9 +274,9 @@ static enum drop_reason icmp_too_big(struct router *r, const struct iface *in, s
 
 static const uint64_t WAIT_NS = 400000000;
 
-static void count(struct port *p, int more)
+static void count_waiting(struct port *p, int more)
 {
-	gauge_set(&p->c.queued, gauge_get(&p->c.queued) + (uint64_t)(int64_t)more);
+	gauge_set(&p->c.waiting_in, gauge_get(&p->c.waiting_in) + (uint64_t)(int64_t)more);
 }
 
 // False: too many frames wait.
@@ -294,7 +294,7 @@ static bool waiting_add(struct worker *w, uint8_t iface, const struct frame *f,
 		r->settings = w->pol->settings;
 	r->all[r->n++] = (struct waiting){
 		.f = *f, .pkt = *pkt, .end_ns = w->now_ns + WAIT_NS, .iface = iface};
-	count(worker_port(w, f->in_port), 1);
+	count_waiting(worker_port(w, f->in_port), 1);
 	elephants_astray(w, f);
 	return true;
 }
@@ -755,7 +755,7 @@ static bool look(struct worker *w, struct waiting *x, bool changed, bool over)
 {
 	enum route_outcome out = ROUTE_WAITS;
 
-	count(worker_port(w, x->f.in_port), -1);
+	count_waiting(worker_port(w, x->f.in_port), -1);
 	atomic_thread_fence(memory_order_release); // no reader may see it twice
 	if (changed && !over)
 		out = route_again(w, x);
@@ -767,7 +767,7 @@ static bool look(struct worker *w, struct waiting *x, bool changed, bool over)
 		fate_dropped(w, worker_port(w, x->f.in_port), &x->f, DROP_NO_NEIGHBOUR);
 		return false;
 	}
-	count(worker_port(w, x->f.in_port), 1);
+	count_waiting(worker_port(w, x->f.in_port), 1);
 	return true;
 }
 
@@ -794,7 +794,7 @@ void waiting_end(struct worker *w)
 
 		struct port *p = worker_port(w, f->in_port);
 
-		count(p, -1);
+		count_waiting(p, -1);
 		fate_dropped(w, p, f, DROP_SHUTDOWN);
 	}
 }

@@ -65,6 +65,9 @@ struct port_counters {
 	gauge_t tx_pending_bytes; // in the driver
 	gauge_t queued; // frames held for this port: queues and what the driver refused
 	gauge_t trims; // of those, trimmed frames (trim.h)
+	// Frames that came by this port and are not yet in a queue: an impairment holds them, or
+	// their next hop is not known.
+	gauge_t waiting_in;
 	ctr_t pfc_malformed, pfc_misaddressed, pause_8023x, lldp, other_control;
 	gauge_t roce_lossy_latest; // of the latest such frame: class, DSCP << 8
 	ctr_t roce_in_lossy_class, roce_v1_in_lossy_class, roce_not_ect, lossless_unknown, bad_l3;
@@ -106,7 +109,7 @@ struct worker_counters {
 
 struct balance {
 	uint64_t received, generated, replicated; // beginnings
-	uint64_t transmitted, consumed, dropped, queued; // ends
+	uint64_t transmitted, consumed, dropped, queued; // ends; queued: all that are still here
 };
 
 // The policy stays the caller's and must outlive the switch. ports: policy->n_ports of them.

@@ -18,8 +18,8 @@ static uint64_t dropped_at(const struct port *p)
 }
 
 // The writers count a frame out of one place before they count it into the next. Read against its
-// way, the last place first, a frame may be missed but is never seen twice: while frames move, the
-// ends never exceed the beginnings.
+// way, the last place of all ports first, a frame may be missed but is never seen twice: while
+// frames move, the ends never exceed the beginnings.
 struct balance switch_balance(const struct weir_switch *sw)
 {
 	struct balance b = {0};
@@ -30,14 +30,18 @@ struct balance switch_balance(const struct weir_switch *sw)
 		b.transmitted += ctr_get(&p->c.transmitted);
 		b.consumed += ctr_get(&p->c.consumed);
 		b.dropped += dropped_at(p);
-		atomic_thread_fence(memory_order_acquire);
-		b.queued += gauge_get(&p->c.queued);
 	}
+	atomic_thread_fence(memory_order_acquire);
+	for (unsigned i = 0; i < sw->n_ports; i++)
+		b.queued += gauge_get(&sw->port[i]->c.queued);
 	atomic_thread_fence(memory_order_acquire);
 	for (unsigned from = 0; from < sw->n_workers; from++)
 		for (unsigned to = 0; to < sw->n_workers; to++)
 			if (from != to)
 				b.queued += handoff_waiting(sw->workers[from]->out[to]);
+	atomic_thread_fence(memory_order_acquire);
+	for (unsigned i = 0; i < sw->n_ports; i++)
+		b.queued += gauge_get(&sw->port[i]->c.waiting_in);
 	atomic_thread_fence(memory_order_acquire);
 	for (unsigned i = 0; i < sw->n_ports; i++) {
 		const struct port *p = sw->port[i];

@@ -12,6 +12,7 @@
 
 #include "control/observe/observe.h"
 #include "dataplane/switch_flows.h"
+#include "dataplane/switch_impair.h"
 
 // Under the sanitizer, on a busy machine, a flow has some frames a second: too few for an elephant,
 // and a short age would make mice of all.
@@ -32,6 +33,7 @@ enum {
 	STORM_ROUNDS = 60,
 	TURN_ROUNDS = 200,
 	LEARN_ROUNDS = 200,
+	LOOKS = 50000, // at the balance
 	FILLS = 12,
 };
 
@@ -418,6 +420,52 @@ static void frames_stay_in_order_while_addresses_are_learned(void **state)
 	thread_rig_close(r);
 }
 
+// ---- frames that wait on their way in
+
+static bool is_delayed(const struct thread_rig *r, uint64_t n)
+{
+	struct impair_view v = {0};
+	uint64_t changed = 0;
+
+	for (unsigned i = 0; switch_impair_get(r->sw, i, &v); i++)
+		changed += v.changed;
+	return changed >= n;
+}
+
+// Such a frame is in the books of the port that it came by, and then in those of the port that it
+// leaves by. A reader who looks at one port after the other must not see it at both.
+static void a_frame_that_waited_on_its_way_in_is_not_seen_twice(void **state)
+{
+	const struct impair_rule delay = {
+		.action = IMPAIR_ACT_DELAY,
+		.direction = IMPAIR_IN,
+		.delay_ns = 2000,
+		.chance = 1ull << 32,
+		.for_ns = 1000000000000,
+		.seed = 1,
+		.match_text = "all",
+		.action_text = "delay 2us",
+	};
+	struct thread_rig *r = thread_rig_open(
+		policy_text(bench_workers(), 0, "auto", class_variants[0]), NULL, NULL);
+	uint32_t id;
+
+	(void)state;
+	thread_rig_start(r);
+	for (unsigned port = 0; port < PEERS_PORTS; port++)
+		assert_int_equal(switch_impair_add(r->sw, port, &delay, &id), 0);
+	thread_rig_await(r, is_delayed, 1000);
+	for (unsigned i = 0; i < LOOKS; i++) {
+		thread_rig_check_balance(r);
+		if (i % 1000 == 0)
+			thread_rig_time_passes(r);
+	}
+	atomic_store(&r->peers.silent, true);
+	thread_rig_await(r, thread_rig_drained, 0);
+	thread_rig_check_rest(r); // a frame for which a full list has no room overtakes others
+	thread_rig_close(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -426,6 +474,7 @@ int main(void)
 		cmocka_unit_test(pools_keep_their_size_when_workers_race_for_them),
 		cmocka_unit_test(frames_of_flows_that_turn_stay_in_order),
 		cmocka_unit_test(frames_stay_in_order_while_addresses_are_learned),
+		cmocka_unit_test(a_frame_that_waited_on_its_way_in_is_not_seen_twice),
 	};
 
 	return cmocka_run_group_tests_name("threads", tests, thread_rig_eal, NULL);
