@@ -218,6 +218,19 @@ static enum probe_verdict lost_without_pause(struct probe *p, const struct fill 
 			    p->conf.cls, p->conf.dscp[p->conf.cls]);
 }
 
+// A class that loses frames without PAUSE does so each time. A device that stood still for a moment
+// sends the frames later than the probe waits for them.
+static enum probe_verdict fill_lossless(struct probe *p, struct fill *f)
+{
+	for (unsigned tries = 0; tries < TRIES; tries++) {
+		enum probe_verdict v = fill(p, f);
+
+		if (v != PROBE_DONE || f->paused || f->lost == 0)
+			return v;
+	}
+	return lost_without_pause(p, f);
+}
+
 // arg: a struct fill, of which n frames are sent.
 static enum probe_verdict pauses(struct probe *p, const void *arg, uint32_t n, bool *beyond)
 {
@@ -225,10 +238,8 @@ static enum probe_verdict pauses(struct probe *p, const void *arg, uint32_t n, b
 	enum probe_verdict v;
 
 	f.n = n;
-	v = fill(p, &f);
+	v = fill_lossless(p, &f);
 	*beyond = f.paused;
-	if (v == PROBE_DONE && !f.paused && f.lost != 0)
-		return lost_without_pause(p, &f);
 	return v;
 }
 
@@ -248,20 +259,18 @@ static enum probe_verdict no_pause(struct probe *p, const struct fill *f)
 enum probe_verdict probe_find_xoff(struct probe *p, uint16_t len, struct probe_count *out)
 {
 	struct fill f = fill_of(p, len, FIRST_FRAMES);
-	enum probe_verdict v = fill(p, &f);
+	enum probe_verdict v = fill_lossless(p, &f);
 	struct border b = {pauses, &f, "XOFF"};
 	uint32_t lo = 0, hi;
 
-	while (v == PROBE_DONE && !f.paused && f.lost == 0 && f.n < p->conf.most) {
+	while (v == PROBE_DONE && !f.paused && f.n < p->conf.most) {
 		lo = f.n;
 		f.n = 2 * f.n < p->conf.most ? 2 * f.n : p->conf.most;
 		probe_say(p, "no PAUSE in %u frames", lo);
-		v = fill(p, &f);
+		v = fill_lossless(p, &f);
 	}
 	if (v != PROBE_DONE)
 		return v;
-	if (!f.paused && f.lost != 0)
-		return lost_without_pause(p, &f);
 	if (!f.paused)
 		return no_pause(p, &f);
 	b.below = lo;

@@ -65,13 +65,14 @@ static bool try_once(struct probe *p, enum probe_port to, uint16_t quanta, struc
 }
 
 // The shortest hold of those that are longer than least_ns. False: two trials were shorter, or too
-// few were valid.
+// few were valid, which too_late says.
 static bool shortest(struct probe *p, enum probe_port to, uint16_t quanta, uint64_t least_ns,
 		     struct hold *out)
 {
 	unsigned n = 0, below = 0;
 	struct hold h;
 
+	p->too_late = false;
 	*out = (struct hold){UINT64_MAX, UINT64_MAX};
 	for (unsigned i = 0; i < ATTEMPTS && n < TRIALS; i++) {
 		if (!try_once(p, to, quanta, &h))
@@ -85,7 +86,8 @@ static bool shortest(struct probe *p, enum probe_port to, uint16_t quanta, uint6
 		if (h.end_ns < out->end_ns)
 			*out = h;
 	}
-	return n == TRIALS;
+	p->too_late = n < TRIALS;
+	return !p->too_late;
 }
 
 uint64_t probe_lifetime(struct probe *p, enum probe_port to)

@@ -408,7 +408,7 @@ enum probe_answer probe_obeys(struct probe *p)
 	const struct probe_shot shot = probe_shot(p, PROBE_LEN_MIN);
 	enum probe_hold hold = p->conf.hold;
 	uint64_t ns = probe_lifetime(p, PROBE_RX), late = 0;
-	bool obeys = false;
+	bool too_late = p->too_late, obeys = false;
 
 	if (p->conf.third)
 		(void)probe_lifetime(p, PROBE_THIRD);
@@ -430,7 +430,7 @@ enum probe_answer probe_obeys(struct probe *p)
 	p->renewed_ns = late;
 	if (obeys)
 		return PROBE_OBEYS;
-	return ns != 0 ? PROBE_RUNS_OUT : PROBE_IGNORES;
+	return ns != 0 || too_late ? PROBE_RUNS_OUT : PROBE_IGNORES;
 }
 
 // ---- results

@@ -117,6 +117,7 @@ struct probe {
 	uint64_t renewed_ns; // longest time from a PAUSE of the trial to its renewal; 0: none
 	uint64_t lifetime_ns[PROBE_PORTS]; // of a PAUSE, as measured; 0: not known
 	uint64_t unseen_ns; // a PAUSE that lasts no longer cannot be measured; 0: not known
+	bool too_late; // the last lifetime is not known because this probe sent its trains too late
 	bool sends_xon; // the device ends its PAUSE by a frame
 	bool lets_expire; // it does not
 	bool expired; // that showed in this trial only

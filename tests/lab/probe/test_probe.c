@@ -589,6 +589,54 @@ static void a_late_probe_does_not_blame_the_device(void **state)
 	close_bench(&b);
 }
 
+// Each turn lasts so long that a train behind a PAUSE begins late.
+static void run_later(void *of, uint64_t until_ns)
+{
+	run_late(of, until_ns + 400 * US_NS);
+}
+
+static void a_probe_that_is_too_late_for_each_trial_does_not_blame_the_device(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_behind_veth(&b, "25G", STATIC);
+	set_odd(&b, run_later);
+	assert_int_equal(probe_measure_all(&b.probe, ~0u, b.results), PROBE_N_MEASURES);
+	for (unsigned i = 0; i < PROBE_N_MEASURES; i++)
+		refused(&b, probe_measures[i].name, PROBE_CANNOT, "cannot renew PAUSE in time");
+	close_bench(&b);
+}
+
+// In the first fill no frame arrives for as long as the probe waits.
+static void run_without_the_first_fill(void *of, uint64_t until_ns)
+{
+	enum { FIRST_FILL = 64 };
+	struct probe *p = odd.probe;
+
+	odd.io.run(of, until_ns);
+	if (p->held && odd.trial == 0 && p->n_sent == FIRST_FILL)
+		odd.trial = p->trial;
+	if (p->trial != odd.trial)
+		return;
+	p->n_arrived = 0;
+	for (uint32_t i = 0; i < p->n_sent; i++)
+		p->seen[i].t_ns = 0;
+}
+
+static void a_device_that_stood_still_is_not_lossy(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_behind_veth(&b, "1G", "{min: 0, static: 61440B, xon: 20KB, headroom: 30KB}");
+	set_odd(&b, run_without_the_first_fill);
+	measure(&b, "xoff");
+	assert_int_not_equal(odd.trial, 0);
+	exactly(&b, PROBE_XOFF_FRAMES, 240);
+	close_bench(&b);
+}
+
 // PAUSE does not show in the first trial that brings one.
 static void run_without_first_pause(void *of, uint64_t until_ns)
 {
@@ -870,6 +918,8 @@ int main(void)
 		cmocka_unit_test(a_watchdog_that_ends_the_hold_is_no_threshold),
 		cmocka_unit_test(a_device_of_another_speed_than_its_link_is_measured),
 		cmocka_unit_test(a_late_probe_does_not_blame_the_device),
+		cmocka_unit_test(a_probe_that_is_too_late_for_each_trial_does_not_blame_the_device),
+		cmocka_unit_test(a_device_that_stood_still_is_not_lossy),
 		cmocka_unit_test(trials_that_disagree_are_never_exact),
 		cmocka_unit_test(xon_whose_trials_disagree_says_so),
 		cmocka_unit_test(a_device_without_xon_is_measured),
