@@ -481,8 +481,8 @@ static const struct cfg_row port_rows[] = {
 		 "oldest. Without a limit the port may also use the room that other ports leave "
 		 "free. Each port keeps an equal share that no other port takes"},
 	{FIELD(CFG_SWITCH, cfg_port, sticky),
-	 .help = "a learned address of the port does not move to another port; frames from it that "
-		 "arrive by another port are dropped"},
+	 .help = "a learned address of the port does not move to another port while the link is "
+		 "up; frames from it that arrive by another port are dropped"},
 	{NUMBER(COUNT, cfg_port, default_class), .max = 7,
 	 .help = "class of frames without the field that `trust` names"},
 	{NUMBER(PERCENT, cfg_port, rx_guard), .max = PERCENT(100), .dflt = PERCENT(50),

@@ -48,7 +48,7 @@ def options():
                    "cut, and a lossless class moves to another one; live only")
     p.add_argument("--auto", action="store_true",
                    help="another story, in one act: the ECN thresholds of a queue follow incasts, "
-                   "long flows and incasts again; live only, some 70 s")
+                   "long flows and incasts again; live only, some 45 s")
     p.add_argument("--inof", action="store_true",
                    help="another story, in one act: two switches tell NVMe-oF initiators of a cut "
                    "cable, a zone and a storm; live only")

@@ -275,5 +275,5 @@ class AutoPlay(Story):
             yield (f"{p['workload']}: kmin {kb_of(r.kmin(i))}; "
                    f"{r.reasons(i)[-1] if r.reasons(i) else 'nothing has changed'}")
         old, new = r.delays(1)
-        yield (f"The switch followed the workload by itself. The p99 delay of the long flows fell "
-               f"from {old} to {new} us.")
+        yield (f"The switch followed the workload by itself. The p99 delay of the long flows was "
+               f"{old} us before, and {new} us after.")

@@ -264,7 +264,7 @@ class IpccPlay(Story):
             yield (f"act {number}, longest queue of p4: {kb(r.peak()):>8}  "
                    f"{'#' * max(1, round(BAR * r.peak() / most))}")
         one, two = self.results[1], self.results[2]
-        yield (f"The peak is {one.peak() / max(two.peak(), 1):.1f} times lower. p4 carried "
+        yield (f"The second peak is {two.peak() / max(one.peak(), 1):.0%} of the first. p4 carried "
                f"{one.out_bps() / 1e9:.1f} and {two.out_bps() / 1e9:.1f} model Gb/s.")
 
     def run(self, world, number):

@@ -223,7 +223,7 @@ def a_story_says_what_happens():
             ("storm", ("h3 begins to pause class 3", "p1 pauses h1", "h3 pauses no longer",
                        "the watchdog has found the storm after 100.9 ms", "the storm is over",
                        "real Mb/s", "act 2 of 2, 5 of 10 s", "What you saw")),
-            ("ipcc", ("Watch `peak of p4`", "1,235 KB", "617 KB", "2.0 times lower",
+            ("ipcc", ("Watch `peak of p4`", "1,235 KB", "617 KB", "50% of the first",
                       "act 2 of 2, 3 of 6 s", "What you saw")),
             ("auto", ("h9 has 10 Gb/s", "long flows, 2 of 3: 3 s", "2040 ms",
                       "why: the traffic is that of a row of the model: incast-many",
