@@ -18,10 +18,11 @@ struct capture_record {
 	uint64_t t_ns; // since 1970, UTC
 	uint32_t len, captured; // bytes of the frame, and of those that follow here
 	uint32_t queue_bytes;
-	uint8_t port, direction; // index in the policy; enum tap_direction
+	uint16_t port; // index in the policy
+	uint8_t direction; // enum tap_direction
 	uint8_t cls, queue, flags, reason; // as in struct tap_meta
 	uint8_t trim_queue; // likewise
-	uint8_t spare[5];
+	uint8_t spare[4];
 };
 static_assert(sizeof(struct capture_record) == 32, "no hidden gap");
 

@@ -169,7 +169,7 @@ static bool plenty(const struct worker *w)
 // Groups in XOFF, and notifications, go by what others have released and hold.
 static bool must_be_exact(const struct worker *w)
 {
-	return w->ipcc || !port_set_empty(&w->xoff);
+	return w->ipcc || !port_set_empty(&w->sets, PORTS_XOFF);
 }
 
 void admission_claim(struct worker *w, unsigned n)
@@ -217,15 +217,15 @@ static void leave_xoff(struct worker *w, struct port *p, unsigned pg)
 	p->xoff_pgs &= (uint8_t)~(1u << pg);
 	storm_excuse_ends(p);
 	if (p->xoff_pgs == 0)
-		port_set_remove(&w->xoff, p->no);
-	port_set_add(&w->due, p->no); // its XON is
+		port_set_remove(&w->sets, PORTS_XOFF, p->no);
+	port_set_add(&w->sets, PORTS_DUE, p->no); // its XON is
 	worker_event(w, EVENT_XON, p->no, pg, (uint32_t)gauge_get(&s->shared), 0);
 }
 
 void admission_settle(struct worker *w)
 {
-	struct port_walk xoff = port_set_walk(&w->xoff);
-	bool any = !port_set_empty(&w->xoff);
+	struct port_walk xoff = port_set_walk(&w->sets, PORTS_XOFF);
+	bool any = !port_set_empty(&w->sets, PORTS_XOFF);
 	struct pg_pools pools;
 	unsigned port;
 
@@ -303,7 +303,7 @@ static void enter_xoff(struct worker *w, struct port *p, const struct frame *f)
 	uint64_t shared = gauge_get(&p->pg[f->pg].state.shared);
 
 	p->xoff_pgs |= (uint8_t)(1u << f->pg);
-	port_set_add(&w->xoff, p->no);
+	port_set_add(&w->sets, PORTS_XOFF, p->no);
 	worker_event(w, EVENT_XOFF, p->no, f->pg, (uint32_t)shared, pause_cause_of_xoff(w, p, f));
 }
 

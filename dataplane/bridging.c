@@ -98,20 +98,21 @@ bool bridging_may_leave(const struct worker *w, unsigned port, const struct fram
 // ports[] gets the ports that may carry the frame. The result is their number. If `down` is true,
 // their links are down; if not, their links are up. If there is a group, they are its members.
 static unsigned ports_of(const struct worker *w, const struct frame *f, unsigned vid,
-			 const struct policy_multicast *group, bool down, uint8_t ports[MOST_WAYS])
+			 const struct policy_multicast *group, bool down,
+			 port_no_t ports[MOST_WAYS])
 {
 	unsigned n = 0;
 
 	for (unsigned port = 0; port < w->sw->n_ports; port++)
 		if (port_is_down(w, port) == down && may_leave_when_up(w, port, f, vid) &&
 		    (group == NULL || group->ports[port / 64] >> port % 64 & 1))
-			ports[n++] = (uint8_t)port;
+			ports[n++] = (port_no_t)port;
 	return n;
 }
 
 // group: as of ports_of.
 static unsigned ways_of(const struct worker *w, const struct frame *f, unsigned vid,
-			const struct policy_multicast *group, uint8_t ports[MOST_WAYS])
+			const struct policy_multicast *group, port_no_t ports[MOST_WAYS])
 {
 	unsigned n = ports_of(w, f, vid, group, false, ports);
 
@@ -137,7 +138,7 @@ static void deliver(struct worker *w, struct port *p, struct frame *f, unsigned 
 
 // Every port gets a frame of its own: drivers that share the pool cannot send clones. The copies
 // are made before the original is edited; the original leaves by the first port.
-static void replicate(struct worker *w, struct port *p, struct frame *f, const uint8_t *ports,
+static void replicate(struct worker *w, struct port *p, struct frame *f, const port_no_t *ports,
 		      unsigned n, unsigned vid, bool tagged, const struct pkt_info *pkt)
 {
 	replica_add(w, n); // a record, and copies beyond the first
@@ -167,7 +168,7 @@ static void replicate(struct worker *w, struct port *p, struct frame *f, const u
 static void flood(struct worker *w, struct port *p, struct frame *f, unsigned vid, bool tagged,
 		  const struct pkt_info *pkt, const struct policy_multicast *group)
 {
-	uint8_t ports[MOST_WAYS];
+	port_no_t ports[MOST_WAYS];
 	unsigned n = ways_of(w, f, vid, group, ports);
 
 	if (n == 0) {
@@ -242,7 +243,7 @@ static bool has_room(const struct worker *w, const struct port *p)
 
 // A source address that the table does not know at `at`, which is p or a peer; lives_at: as
 // fdb_source said. False: the address may not be used here.
-static bool report(struct worker *w, struct port *p, uint64_t key, uint8_t at, uint8_t lives_at)
+static bool report(struct worker *w, struct port *p, uint64_t key, port_no_t at, port_no_t lives_at)
 {
 	bool refused = lives_at < POLICY_MAX_PORTS && w->pol->ports[lives_at].sticky;
 	struct learn_record rec = {.key = key, .port = at, .by = p->no};
@@ -258,9 +259,9 @@ static bool report(struct worker *w, struct port *p, uint64_t key, uint8_t at, u
 	return !refused;
 }
 
-static inline bool learn(struct worker *w, struct port *p, uint64_t key, uint8_t at)
+static inline bool learn(struct worker *w, struct port *p, uint64_t key, port_no_t at)
 {
-	uint8_t lives_at;
+	port_no_t lives_at;
 
 	return !fdb_source(&w->sw->fdb, w->fdb_cache, key, at, w->now_ns, &lives_at) ||
 	       report(w, p, key, at, lives_at);
@@ -292,7 +293,7 @@ static bool refuse(struct worker *w, struct port *p, struct frame *f, enum drop_
 // where the frame may not go. at: as the table says. True: the frame knows its way all the same.
 // Else it has ended, or is flooded. b: NULL for a frame that came before.
 static bool forward_unknown(struct worker *w, struct port *p, struct burst *b, struct frame *f,
-			    const struct pkt_info *pkt, unsigned vid, bool tagged, uint8_t at)
+			    const struct pkt_info *pkt, unsigned vid, bool tagged, port_no_t at)
 {
 	uint64_t key = fdb_key_in_frame(rte_pktmbuf_mtod(f->m, const uint8_t *), (uint16_t)vid);
 	bool off = !pkt->group_dst && vlan_bit(w->pol->flood_off, vid);
@@ -325,7 +326,7 @@ static bool forward_unknown(struct worker *w, struct port *p, struct burst *b, s
 }
 
 // Where the destination lives: a port, FDB_ROUTER or FDB_NO_PORT.
-static uint8_t lookup(const struct worker *w, const struct frame *f, unsigned vid)
+static port_no_t lookup(const struct worker *w, const struct frame *f, unsigned vid)
 {
 	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
 
@@ -338,7 +339,7 @@ static uint8_t lookup(const struct worker *w, const struct frame *f, unsigned vi
 static bool forward_rarely(struct worker *w, struct port *p, struct burst *b, struct frame *f,
 			   const struct pkt_info *pkt, unsigned vid, bool tagged)
 {
-	uint8_t svi = policy_svi_of(w->pol, vid), at = lookup(w, f, vid);
+	port_no_t svi = policy_svi_of(w->pol, vid), at = lookup(w, f, vid);
 
 	if (at == FDB_ROUTER && svi != 0)
 		return routing_of_svi(w, p, b, f, pkt, svi);
@@ -350,7 +351,7 @@ static bool forward_rarely(struct worker *w, struct port *p, struct burst *b, st
 bool bridging_from_router(struct worker *w, struct port *p, struct burst *b, struct frame *f,
 			  const struct pkt_info *pkt, uint64_t dst)
 {
-	uint8_t at = fdb_lookup(&w->sw->fdb, w->fdb_cache, dst);
+	port_no_t at = fdb_lookup(&w->sw->fdb, w->fdb_cache, dst);
 	unsigned vid = dst & 0xffff;
 
 	f->routed = true;
@@ -371,7 +372,7 @@ struct last_way {
 	uint64_t dst, src; // the first 8 bytes of the frame, and 8 from its fifth on
 	const struct policy_port *out;
 	uint16_t vid;
-	uint8_t port;
+	port_no_t port;
 	bool known;
 };
 
@@ -392,7 +393,7 @@ static force_inline bool forward(struct worker *w, struct port *p, struct burst 
 	if (vid < 0)
 		return refuse(w, p, f, DROP_VLAN_INGRESS);
 	if (!last->known || dst != last->dst || src != last->src || vid != last->vid) {
-		uint8_t port = FDB_NO_PORT;
+		port_no_t port = FDB_NO_PORT;
 
 		last->known = false;
 		if (!learn(w, p, fdb_key_in_frame(eth + ETH_ALEN_, (uint16_t)vid), p->no))
@@ -437,10 +438,10 @@ void bridging_burst(struct worker *w, struct port *p, struct burst *b)
 }
 
 bool bridging_from_tunnel(struct worker *w, struct port *p, struct burst *b, struct frame *f,
-			  const struct pkt_info *pkt, uint16_t vid, uint8_t peer)
+			  const struct pkt_info *pkt, uint16_t vid, port_no_t peer)
 {
 	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
-	uint8_t port = FDB_NO_PORT;
+	port_no_t port = FDB_NO_PORT;
 
 	if (!learn(w, p, fdb_key_in_frame(eth + ETH_ALEN_, vid), peer))
 		return refuse(w, p, f, DROP_STICKY);

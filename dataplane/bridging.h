@@ -32,4 +32,4 @@ bool bridging_turned_round(struct worker *w, struct port *p, struct frame *f,
 // Forwards a frame that came out of a tunnel: its source is learnt at the peer. True: it knows its
 // way. Else it has ended, or was flooded to ports; frames of b that came before were admitted.
 bool bridging_from_tunnel(struct worker *w, struct port *p, struct burst *b, struct frame *f,
-			  const struct pkt_info *pkt, uint16_t vid, uint8_t peer);
+			  const struct pkt_info *pkt, uint16_t vid, port_no_t peer);

@@ -109,7 +109,7 @@ static void grown(struct worker *w, struct port *p, const struct run *r)
 	unsigned no = r->frames->queue;
 	struct queue *q = &p->queue[no];
 
-	port_set_add(&w->due, p->no);
+	port_set_add(&w->sets, PORTS_DUE, p->no);
 	if (q->fifo.n == r->n) {
 		p->head_len[no] = fifo_head(&q->fifo)->len;
 		p->backlog |= (uint8_t)(1u << no);

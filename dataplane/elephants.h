@@ -119,7 +119,7 @@ static force_inline void elephants_act(const struct policy_port *pp, struct fram
 	uint8_t color = pp->sized[size][f->cls].color;
 
 	if (color != ELEPHANT_KEEP)
-		f->color = color;
+		f->color = color & 0xfu;
 	if (a->cls != ELEPHANT_KEEP)
 		f->out_cls = a->cls;
 	if (unlikely(a->dscp != ELEPHANT_KEEP))

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "dataplane/port_no.h"
+
 #define EVENT_TYPES(X)                                                                             \
 	X(XOFF, "pfc-xoff", "a priority group entered XOFF and PAUSE was due")                     \
 	X(XON, "pfc-xon", "a priority group left XOFF")                                            \
@@ -169,9 +171,9 @@ enum event_type {
 
 struct event {
 	uint64_t t_ns; // switch time
-	uint16_t type; // enum event_type
-	uint8_t port; // index in the policy
+	uint8_t type; // enum event_type
 	uint8_t cls; // class or PG, CLASS_NONE where none applies
+	port_no_t port; // index in the policy
 	// XOFF, XON: shared cells; LOSSLESS_DROP: enum drop_reason; STORM, STORM_LIMIT: action or
 	// `then` (qos/watchdog.h); STORM_OVER: 1 if the class obeys and sends PFC again;
 	// PFC_RATE_*: 0 in, 1 out; DROP_ALL: 1 on; MAC_*: event_mac_a();
@@ -217,13 +219,13 @@ static inline uint32_t event_ecn_a(uint8_t why, uint8_t mode, _Bool on)
 	return why | (uint32_t)mode << 8 | (uint32_t)on << 16;
 }
 
-// Records of MAC addresses: VLAN, the other port (0xff: none), the address in the low 48 bits, and
-// how many further addresses the record stands for.
+// Records of MAC addresses: VLAN, the other port (PORT_NONE: none), the address in the low 48 bits,
+// and how many further addresses the record stands for.
 enum { EVENT_MAC_MORE_MAX = 0xffff };
 
-static inline uint32_t event_mac_a(uint16_t vid, uint8_t other)
+static inline uint32_t event_mac_a(uint16_t vid, port_no_t other)
 {
-	return vid | (uint32_t)(other == 0xff ? 0 : other + 1u) << 16;
+	return vid | (uint32_t)(other == PORT_NONE ? 0 : other + 1u) << 16;
 }
 
 static inline uint16_t event_mac_vid(uint32_t a)
@@ -231,9 +233,9 @@ static inline uint16_t event_mac_vid(uint32_t a)
 	return (uint16_t)a;
 }
 
-static inline uint8_t event_mac_other(uint32_t a)
+static inline port_no_t event_mac_other(uint32_t a)
 {
-	return (uint8_t)((a >> 16) - 1);
+	return (port_no_t)((a >> 16) - 1);
 }
 
 static inline uint64_t event_mac_b(uint64_t mac, uint32_t more)

@@ -56,7 +56,7 @@ static inline void fate_classified(struct worker *w, struct burst *b)
 
 // A frame came out of a tunnel: its addresses are others now. False: it has ended.
 static inline bool fate_left_tunnel(struct worker *w, struct port *p, struct frame *f,
-				    const struct pkt_info *pkt, uint8_t peer)
+				    const struct pkt_info *pkt, port_no_t peer)
 {
 	return w->zones == NULL || zones_pass(w, p, f, pkt, peer);
 }

@@ -708,7 +708,7 @@ void flows_burst(struct worker *w, struct burst *b)
 // ---- the way out
 
 static_assert((int)POLICY_MAX_PORTS <= (int)FLOW_PORTS, "each port of arrival has its share");
-static_assert((int)POLICY_MAX_PORTS <= 1 << SEAL_PORT_BITS && N_CLASSES <= 16 && N_QUEUES <= 8,
+static_assert((int)POLICY_MAX_PORTS <= 1 << SEAL_PORT_BITS && N_CLASSES <= 8 && N_QUEUES <= 8,
 	      "seals have room for them");
 
 static inline uint64_t departure_of(const struct frame *f)

@@ -15,7 +15,7 @@
 #include "dataplane/policy.h"
 
 struct iface {
-	uint8_t no;
+	port_no_t no;
 	uint16_t vid; // of an SVI; 0: a routed port
 	const char *name; // the port's, or "vlan100"
 	const uint8_t *mac; // the router's there
@@ -35,7 +35,7 @@ static inline bool iface_get(const struct policy *p, unsigned no, struct iface *
 	if (no < p->n_ports && p->ports[no].routed) {
 		const struct policy_port *port = &p->ports[no];
 
-		*out = (struct iface){.no = (uint8_t)no, .name = port->name, .mac = port->mac,
+		*out = (struct iface){.no = (port_no_t)no, .name = port->name, .mac = port->mac,
 				      .mtu = port->mtu, .n_addrs = port->n_addrs,
 				      .addrs = port->addrs};
 		return true;
@@ -43,7 +43,7 @@ static inline bool iface_get(const struct policy *p, unsigned no, struct iface *
 	if (policy_svi(p, no) != NULL) {
 		const struct policy_svi *svi = policy_svi(p, no);
 
-		*out = (struct iface){.no = (uint8_t)no, .vid = svi->vid, .name = svi->name,
+		*out = (struct iface){.no = (port_no_t)no, .vid = svi->vid, .name = svi->name,
 				      .mac = svi->mac, .mtu = svi->mtu, .n_addrs = svi->n_addrs,
 				      .addrs = svi->addrs};
 		return true;

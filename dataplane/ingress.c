@@ -185,9 +185,9 @@ static void receive(struct worker *w, struct port *p, struct rte_mbuf *m, struct
 	k = classify(&pp->classify, pkt);
 	hints(p, &pp->classify, pkt, k.cls);
 	f->cls = f->out_cls = k.cls;
-	f->color = k.color;
-	f->kind = pkt->kind == PKT_IPV4 || pkt->kind == PKT_IPV6 ? pkt->kind : PKT_OTHER;
-	f->ecn = f->kind == PKT_OTHER ? ECN_NOT_ECT : pkt->ecn;
+	f->color = k.color & 0xfu;
+	frame_set_kind(f, pkt->kind == PKT_IPV4 || pkt->kind == PKT_IPV6 ? pkt->kind : PKT_OTHER);
+	f->ecn = f->kind == PKT_OTHER ? ECN_NOT_ECT : pkt->ecn & 3u;
 	f->l3_off = pkt->l3_off;
 	f->cells = (uint16_t)cells_of(&w->pol->cell, f->len);
 	f->pg = pp->classify.class_to_pg[k.cls];
@@ -261,7 +261,7 @@ static force_inline bool receive_quiet(struct port *p, struct rte_mbuf *m, struc
 	f->arrival_ns = k->now_ns;
 	f->len = (uint16_t)len;
 	f->cells = (uint16_t)cells_of(&k->cell, len);
-	f->kind = ip.kind;
+	frame_set_kind(f, ip.kind);
 	b->n_in++;
 	return true;
 }

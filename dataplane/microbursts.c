@@ -50,7 +50,7 @@ static void close_queues(struct worker *w, struct port *p, struct microburst_rec
 		m->holds |= length != 0;
 		if (r->peak_bytes == 0 || r->windows == 0)
 			continue;
-		r->part = (uint8_t)q;
+		r->part = q & 0xfu;
 		r->share = microburst_share(r->peak_bytes, queue_limit(w, p, q));
 		give(w, r);
 	}
@@ -78,7 +78,7 @@ static void close_groups(struct worker *w, struct port *p, uint64_t free_least,
 		if ((peak == 0 && !xoff) || r->windows == 0)
 			continue;
 		limit = params->min_cells + threshold_cells(&params->shared, free_least);
-		r->part = (uint8_t)(MICROBURST_GROUPS + g);
+		r->part = (MICROBURST_GROUPS + g) & 0xfu;
 		r->peak_bytes = (params->min_cells + peak) * w->pol->cell.bytes;
 		r->headroom_bytes = headroom * w->pol->cell.bytes;
 		r->share = microburst_group_share(params->min_cells + peak, limit,
@@ -105,7 +105,9 @@ static uint64_t ingress_free_least(struct worker *w)
 // windows 0: no records are made.
 static void take_all(struct worker *w, uint32_t windows)
 {
-	struct microburst_record r = {.t_ns = w->microbursts->begun_ns, .windows = windows};
+	uint32_t n = RTE_MIN(windows, (uint32_t)MICROBURST_WINDOWS_MAX);
+	struct microburst_record r = {.t_ns = w->microbursts->begun_ns,
+				      .windows = n & MICROBURST_WINDOWS_MAX};
 	uint64_t free_least = ingress_free_least(w);
 
 	w->microbursts->holds = false;

@@ -121,7 +121,7 @@ static void cnp_of(const struct worker *w, const struct flow *f, uint32_t qp, st
 static bool send_frame(struct worker *w, struct port *p, const struct cnp *c)
 {
 	struct frame f = {.own = true,
-			  .kind = c->v6 ? PKT_IPV6 : PKT_IPV4,
+			  .kind_alone = c->v6 ? PKT_IPV6 : PKT_IPV4,
 			  .ecn = ECN_ECT0,
 			  .cls = p->pol->cnp.cls};
 	uint8_t bytes[CNP_MAX_LEN];
@@ -144,7 +144,7 @@ static void keep_record(struct worker *w, const struct flow *f, const struct cnp
 	r.key = seal_key(f->key, 0);
 	r.sender_qp = pair.qp;
 	r.source = pair.source;
-	r.left_by = (uint8_t)port;
+	r.left_by = (port_no_t)port;
 	if (rte_ring_sp_enqueue_elem(w->flows->records, &r, sizeof(r)) != 0)
 		ctr_inc(&w->flows->records_lost);
 }
@@ -447,7 +447,7 @@ uint64_t notify_wake_ns(const struct port *p)
 
 void notify_run_now(struct worker *w)
 {
-	struct port_walk due = port_set_walk(&w->due);
+	struct port_walk due = port_set_walk(&w->sets, PORTS_DUE);
 	unsigned port;
 
 	take_notes(w);

@@ -168,7 +168,7 @@ uint64_t pause_send_now(struct worker *w, struct port *p)
 	if (pfc_tx_due(params, &p->pfc_tx, want, w->now_ns, &times)) {
 		if (!send_due(w, p, &times)) {
 			ctr_inc(&p->pfc_tx.retries);
-			port_set_add(&w->called, p->no);
+			port_set_add(&w->sets, PORTS_CALLED, p->no);
 			return p->driver_wakes ? UINT64_MAX : w->now_ns;
 		}
 		pfc_tx_sent(params, &p->pfc_tx, &times, w->now_ns);

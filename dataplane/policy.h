@@ -6,6 +6,7 @@
 // loads the pointer once per loop. No DPDK here.
 #pragma once
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -13,6 +14,7 @@
 #include "dataplane/frame.h"
 #include "dataplane/packet/classify.h"
 #include "dataplane/packet/trim.h"
+#include "dataplane/port_no.h"
 #include "dataplane/qos/egress.h"
 #include "dataplane/qos/elephant.h"
 #include "dataplane/qos/guard.h"
@@ -27,12 +29,13 @@
 #include "dataplane/roce/params.h"
 
 enum {
-	POLICY_MAX_PORTS = 128,
 	POLICY_MAX_SVIS = 126,
 	// Numbers of layer 3 interfaces (iface.h): routed ports have their own, SVIs follow.
 	IFACE_SVI = POLICY_MAX_PORTS,
 	N_IFACES = IFACE_SVI + POLICY_MAX_SVIS,
-	PORT_NONE = 0xff, // in place of a port's number
+	// Memory that a switch keeps for each port at most, and for each pair of ports (switch.c).
+	POLICY_PORT_BYTES = 64 << 10,
+	POLICY_PAIR_BYTES = N_PGS * N_QUEUES * 4 + N_QUEUES * 8,
 	POLICY_NAME_LEN = 32,
 	N_VLANS = 4096,
 	MAX_PORT_ADDRS = 16,
@@ -81,12 +84,14 @@ enum nexthop_kind {
 };
 
 struct policy_nexthop {
-	uint8_t kind; // enum nexthop_kind
-	uint8_t port; // or the number of an SVI
+	uint16_t kind; // enum nexthop_kind; as wide as the port, so that no byte is without a value
+	port_no_t port; // or the number of an SVI
 	uint8_t mac[6]; // NEXTHOP_GIVEN
 	struct policy_addr addr; // NEXTHOP_GATEWAY
 	uint16_t track; // NEXTHOP_GIVEN: what lies behind it, for switch_track_nexthops; 0: none
 };
+
+static_assert(sizeof(struct policy_nexthop) == 30, "it is compared as bytes, so it has no gap");
 
 // Whether a next hop leads on to what its `track` names.
 typedef bool nexthop_leads_fn(void *arg, const struct policy_nexthop *h);
@@ -104,7 +109,7 @@ struct policy_prefix {
 
 struct policy_neighbour {
 	struct policy_addr addr;
-	uint8_t port; // or the number of an SVI
+	port_no_t port; // or the number of an SVI
 	uint8_t mac[6];
 };
 
@@ -223,7 +228,7 @@ struct policy_port {
 struct policy_fdb_entry {
 	uint8_t mac[6];
 	uint16_t vid; // 0 in a transparent bridge
-	uint8_t port; // FDB_ROUTER: the address of an SVI
+	port_no_t port; // FDB_ROUTER: the address of an SVI
 };
 
 // A multicast address of a VLAN, and the ports by which its frames leave.
@@ -259,7 +264,7 @@ struct policy {
 	uint64_t flood_off[N_VLANS / 64]; // unknown unicast is dropped in these VLANs
 	uint32_t n_svis;
 	struct policy_svi *svis; // [POLICY_MAX_SVIS], of them n_svis; some may be free
-	uint8_t *svi_of_vlan; // [N_VLANS] interface number, 0: none. NULL: no VLAN has an SVI
+	port_no_t *svi_of_vlan; // [N_VLANS] interface number, 0: none. NULL: no VLAN has an SVI
 	char (*guard_groups)[POLICY_NAME_LEN]; // names; a port's group g is [g - 1]
 	uint32_t n_guard_groups;
 	uint32_t n_fdb;
@@ -287,7 +292,7 @@ static inline bool vlan_bit(const uint64_t *set, unsigned vid)
 }
 
 // The interface number of a VLAN's SVI; 0: it has none.
-static inline uint8_t policy_svi_of(const struct policy *p, unsigned vid)
+static inline port_no_t policy_svi_of(const struct policy *p, unsigned vid)
 {
 	return p->svi_of_vlan == NULL ? 0 : p->svi_of_vlan[vid];
 }

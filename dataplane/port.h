@@ -51,7 +51,8 @@ static_assert(offsetof(struct queue_counters, dropped_packets) == PORT_LINE, "an
 struct __rte_cache_aligned pg {
 	struct cause_record cause; // of its last PAUSE
 	struct {
-		uint8_t port, queue;
+		port_no_t port;
+		uint8_t queue;
 	} xoff_by; // where the frame was going with which the group entered XOFF
 	uint64_t spare[3];
 	struct pg_counters c;
@@ -90,11 +91,12 @@ struct __rte_cache_aligned port {
 	// Cells by account and queue: what a PAUSE of that group waits for.
 	_Atomic uint32_t (*held_cells)[N_QUEUES];
 	uint16_t tx_off; // bitmap of queues, TX_OFF_PORT
-	uint8_t no; // the port's number
+	port_no_t no; // the port's number
 	uint8_t backlog; // bitmap of queues that hold a frame
 	uint8_t xoff_pgs; // bitmap of groups in XOFF
-	bool up, rx_guarded, driver_wakes;
-	bool early_pause; // the driver's early records pause, not the frames in its ring
+	bool up, rx_guarded;
+	bool driver_wakes : 1;
+	bool early_pause : 1; // the driver's early records pause, not the frames in its ring
 	// Storms (storm.c), bitmaps of classes, all 0 nearly always.
 	uint8_t stormed; // in recovery, whatever the action
 	uint8_t unprotected; // neither obey nor send PFC: most of those, and all that control wants

@@ -64,7 +64,7 @@ static bool may_punt(struct worker *w, const struct port *p, struct policer *sta
 
 // False: the frame is too long, or the ring is full.
 static bool put(const struct worker *w, struct port *p, const struct frame *f,
-		const struct pkt_info *pkt, enum punt_reason reason, uint8_t iface)
+		const struct pkt_info *pkt, enum punt_reason reason, port_no_t iface)
 {
 	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
 	unsigned tags = pkt->l3_off - ETH_HLEN_, macs = 2 * ETH_ALEN_;
@@ -82,7 +82,7 @@ static bool put(const struct worker *w, struct port *p, const struct frame *f,
 }
 
 bool punt_copy(struct worker *w, struct port *p, const struct frame *f, const struct pkt_info *pkt,
-	       enum punt_reason reason, uint8_t iface)
+	       enum punt_reason reason, port_no_t iface)
 {
 	struct punt_counters *c = &p->c.punt[reason];
 
@@ -98,7 +98,7 @@ bool punt_copy(struct worker *w, struct port *p, const struct frame *f, const st
 }
 
 void punt_frame(struct worker *w, struct port *p, const struct frame *f,
-		const struct pkt_info *pkt, enum punt_reason reason, uint8_t iface)
+		const struct pkt_info *pkt, enum punt_reason reason, port_no_t iface)
 {
 	if (punt_copy(w, p, f, pkt, reason, iface))
 		fate_consumed(p, f->m);
@@ -195,8 +195,8 @@ static void send_one(struct worker *w, const struct control_frame *rec)
 		send_own(w, p, &f, NULL);
 		return;
 	}
-	f.kind = pkt.kind == PKT_IPV4 || pkt.kind == PKT_IPV6 ? pkt.kind : PKT_OTHER;
-	f.ecn = f.kind == PKT_OTHER ? ECN_NOT_ECT : pkt.ecn;
+	frame_set_kind(&f, pkt.kind == PKT_IPV4 || pkt.kind == PKT_IPV6 ? pkt.kind : PKT_OTHER);
+	f.ecn = f.kind == PKT_OTHER ? ECN_NOT_ECT : pkt.ecn & 3u;
 	f.l3_off = pkt.l3_off;
 	f.cls = pkt.reserved_dst == DST_ORDINARY ? classify(c, &pkt).cls : c->control_class;
 	send_own(w, p, &f, rec->bytes);

@@ -23,10 +23,10 @@ bool punt_for_group(const struct port *p, const struct frame *f, enum punt_reaso
 // Copies a frame for control. iface: the interface where it came in, the port or an SVI. False: it
 // is beyond the port's rate.
 bool punt_copy(struct worker *w, struct port *p, const struct frame *f, const struct pkt_info *pkt,
-	       enum punt_reason reason, uint8_t iface);
+	       enum punt_reason reason, port_no_t iface);
 // The same for a frame that ends with it.
 void punt_frame(struct worker *w, struct port *p, const struct frame *f,
-		const struct pkt_info *pkt, enum punt_reason reason, uint8_t iface);
+		const struct pkt_info *pkt, enum punt_reason reason, port_no_t iface);
 // A frame to a link-local group, which the caller ends.
 void punt_link_local(struct worker *w, struct port *p, const struct frame *f,
 		     const struct pkt_info *pkt);

@@ -31,7 +31,7 @@ struct router {
 	uint64_t mac; // the router's on this interface, as fdb_key
 	struct port *p;
 	struct burst *b; // NULL: a frame that has waited
-	uint8_t iface; // where the frames came in: the port, or an SVI
+	port_no_t iface; // where the frames came in: the port, or an SVI
 	uint32_t next_mtu; // of the interface that the frame is too long for
 	bool again, waits; // the frame has waited already; it waits on
 };
@@ -280,7 +280,7 @@ static void count_waiting(struct port *p, int more)
 }
 
 // False: too many frames wait.
-static bool waiting_add(struct worker *w, uint8_t iface, const struct frame *f,
+static bool waiting_add(struct worker *w, port_no_t iface, const struct frame *f,
 			const struct pkt_info *pkt)
 {
 	struct waiting_room *r = &w->l3->waiting;
@@ -315,7 +315,7 @@ static bool request_due(const struct router *r, const struct hop_request *slot, 
 }
 
 // False: the port's ring is full.
-static bool request(struct router *r, uint8_t port, const struct policy_addr *a)
+static bool request(struct router *r, port_no_t port, const struct policy_addr *a)
 {
 	return punt_request(r->p, &(struct neighbour_request){.addr = *a, .port = port});
 }
@@ -687,7 +687,7 @@ static inline bool route_frame(struct router *r, struct frame *f, const struct p
 	return true;
 }
 
-static inline void router_init(struct router *r, struct worker *w, struct port *p, uint8_t iface)
+static inline void router_init(struct router *r, struct worker *w, struct port *p, port_no_t iface)
 {
 	const struct policy *pol = w->pol;
 
@@ -826,7 +826,7 @@ void routing_burst(struct worker *w, struct port *p, struct burst *b)
 }
 
 bool routing_of_svi(struct worker *w, struct port *p, struct burst *b, struct frame *f,
-		    const struct pkt_info *pkt, uint8_t iface)
+		    const struct pkt_info *pkt, port_no_t iface)
 {
 	struct router r;
 

@@ -23,7 +23,7 @@ void routing_burst(struct worker *w, struct port *p, struct burst *b);
 // Forwards a frame of a bridged port that is addressed to the SVI of its VLAN, whose interface
 // number it gives. True: the frame knows its way.
 bool routing_of_svi(struct worker *w, struct port *p, struct burst *b, struct frame *f,
-		    const struct pkt_info *pkt, uint8_t iface);
+		    const struct pkt_info *pkt, port_no_t iface);
 // Finds the way of a frame that the switch has put into a tunnel: pkt is of the outer header, whose
 // MAC addresses are set, and TTL or hop limit go down by one. Any port of arrival. False: it was
 // dropped.

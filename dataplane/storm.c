@@ -156,7 +156,7 @@ void storm_recompute(struct worker *w, struct port *p)
 	p->discarded = discarded;
 	if (p->pfc_rx.ignore_pause != unprotected)
 		pfc_rx_ignore(&p->pfc_rx, unprotected, w->now_ns);
-	port_set_add(&w->due, p->no);
+	port_set_add(&w->sets, PORTS_DUE, p->no);
 }
 
 // Ends a storm of the class at once, if there is one.

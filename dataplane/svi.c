@@ -27,7 +27,7 @@ static bool concerns(const struct iface *in, const uint8_t *eth, uint32_t len,
 }
 
 void svi_snoop(struct worker *w, struct port *p, const struct frame *f, const struct pkt_info *pkt,
-	       uint8_t svi)
+	       port_no_t svi)
 {
 	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
 	enum punt_reason reason = punt_reason_of(f, pkt);

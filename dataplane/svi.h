@@ -18,7 +18,7 @@
 // Copies a frame to a group to control if it concerns the SVI: ARP or neighbour discovery for its
 // addresses, or news of a neighbour. svi: the interface number.
 void svi_snoop(struct worker *w, struct port *p, const struct frame *f, const struct pkt_info *pkt,
-	       uint8_t svi);
+	       port_no_t svi);
 
 // Control: the SVIs of a policy that is to be published get the numbers that their VLANs have in
 // the running one. Workers and control know neighbours by number: they stay known.

@@ -17,6 +17,15 @@
 static_assert((int)POLICY_PORT_FRAMES == BURST + MAX_CONTROL_FRAMES,
 	      "policy_max_frames counts what a worker holds");
 
+static_assert(sizeof(struct port) + sizeof(struct punt_port) + sizeof(struct fdb_port) +
+			      REPORTED_SETS * sizeof(struct reported) <=
+		      POLICY_PORT_BYTES / 4 * 3,
+	      "the rest of POLICY_PORT_BYTES is for rings");
+static_assert(sizeof(*((struct port *)0)->held_cells) * N_PGS +
+			      sizeof(*((struct port *)0)->departed_ns) ==
+		      POLICY_PAIR_BYTES,
+	      "what a port keeps of each other port");
+
 enum { LINK_POLL_NS = 100000000, NAME_LEN = 64 };
 
 const char *const pool_name[N_POOLS] = {
@@ -191,12 +200,13 @@ static void own(struct worker *w, unsigned port)
 {
 	const struct port *p = worker_port(w, port);
 
-	w->owned[w->n_owned++] = (uint8_t)port;
-	port_set_add(&w->every, port);
+	w->owned[w->n_owned++] = (port_no_t)port;
+	port_set_add(&w->sets, PORTS_EVERY, port);
 	if (p->ops->watch == NULL || p->early_pause)
-		port_set_add(&w->polled, port);
+		port_set_add(&w->sets, PORTS_POLLED, port);
 	else
-		p->ops->watch(p->drv, &w->called.word[port / 64], 1ull << port % 64);
+		p->ops->watch(p->drv, &w->sets.word[port / 64].set[PORTS_CALLED],
+			      1ull << port % 64);
 }
 
 static int worker_create(struct weir_switch *sw, unsigned id, uint64_t seed)
@@ -210,6 +220,7 @@ static int worker_create(struct weir_switch *sw, unsigned id, uint64_t seed)
 	w->sw = sw;
 	w->id = (uint8_t)id;
 	rng_init(&w->rng, seed + id);
+	port_sets_init(&w->sets, sw->n_ports);
 	for (unsigned port = 0; port < sw->n_ports; port++)
 		if (sw->owner[port] == id)
 			own(w, port);
@@ -238,7 +249,7 @@ static int port_create(struct weir_switch *sw, unsigned port)
 	sw->port[port] = p;
 	if (p == NULL)
 		return -ENOMEM;
-	p->no = (uint8_t)port;
+	p->no = (port_no_t)port;
 	p->up = true;
 	device_bind(p, &sw->ports[port]);
 	p->held_cells = rte_zmalloc("held_cells",
@@ -324,8 +335,10 @@ static int arrays_create(struct weir_switch *sw, const struct switch_port *ports
 	sw->limits = rte_zmalloc("limits", sw->n_ports * sizeof(sw->limits[0]), 64);
 	sw->reported = rte_zmalloc("reported",
 				   REPORTED_SETS * sw->n_ports * sizeof(sw->reported[0]), 64);
+	sw->learning.notice = rte_zmalloc(
+		"notice", learn_n_rows(sw) * sizeof(sw->learning.notice[0]), 64);
 	if (sw->ports == NULL || sw->port == NULL || sw->owner == NULL || sw->limits == NULL ||
-	    sw->reported == NULL)
+	    sw->reported == NULL || sw->learning.notice == NULL)
 		return -ENOMEM;
 	memcpy(sw->ports, ports, sw->n_ports * sizeof(sw->ports[0]));
 	for (unsigned i = 0; i < sw->n_ports; i++) {
@@ -356,11 +369,11 @@ static void classify_all(struct policy *policy)
 		classify_rows(&pp->classify, rows);
 		for (unsigned tos = 0; tos < N_TOS; tos++)
 			pp->by_tos[tos] = (struct frame){
-				.in_port = (uint8_t)i,
+				.in_port = (port_no_t)i,
 				.pg = rows[tos].pg,
 				.cls = rows[tos].cls,
 				.out_cls = rows[tos].cls,
-				.color = rows[tos].color,
+				.color = rows[tos].color & 0xfu,
 				.ecn = tos & 3,
 				.l3_off = sizeof(struct eth_hdr),
 				.hint = rows[tos].hint,
@@ -462,6 +475,7 @@ void switch_destroy(struct weir_switch *sw)
 	devices_free(sw);
 	rte_free(sw->qsbr);
 	rte_free(sw->reported);
+	rte_free(sw->learning.notice);
 	rte_free(sw->limits);
 	rte_free(sw->owner);
 	rte_free(sw->port);
@@ -545,7 +559,7 @@ static struct event event_of(const struct weir_switch *sw, unsigned port, unsign
 			     uint64_t now_ns)
 {
 	const struct limit_watch *l = &sw->limits[port][kind];
-	struct event e = {.t_ns = now_ns, .port = (uint8_t)port, .cls = CLASS_NONE, .a = kind,
+	struct event e = {.t_ns = now_ns, .port = (port_no_t)port, .cls = CLASS_NONE, .a = kind,
 			  .b = l->seen - l->before};
 
 	if (kind == WATCH_ROCE_LOSSY) {
@@ -623,7 +637,7 @@ static unsigned control_rx_missed(struct weir_switch *sw, uint64_t now_ns, struc
 			continue;
 		if (sw->policy_mem->ports[i].classify.lossless != 0)
 			events[k++] = (struct event){.t_ns = now_ns, .type = EVENT_RX_MISSED,
-						     .port = (uint8_t)i, .cls = CLASS_NONE,
+						     .port = (port_no_t)i, .cls = CLASS_NONE,
 						     .b = st.rx_missed - sw->rx_missed[i]};
 		sw->rx_missed[i] = st.rx_missed;
 	}

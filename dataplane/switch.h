@@ -297,7 +297,7 @@ uint32_t switch_held_cells(const struct weir_switch *sw, unsigned port, unsigned
 struct fdb_row {
 	uint8_t mac[6];
 	uint16_t vid;
-	uint8_t port;
+	port_no_t port;
 	bool is_static;
 	bool is_stale; // its port's link went down since it was heard (forward/fdb.h)
 	uint64_t age_ns;

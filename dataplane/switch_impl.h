@@ -91,7 +91,7 @@ struct waiting {
 	struct frame f;
 	struct pkt_info pkt;
 	uint64_t end_ns; // then it is dropped
-	uint8_t iface; // where it came in
+	port_no_t iface; // where it came in
 };
 struct waiting_room {
 	unsigned n;
@@ -120,7 +120,8 @@ struct loop_echo {
 	uint64_t nonce;
 	uint32_t round;
 	uint16_t vid;
-	uint8_t from_port, in_port; // as the probe says; as it is
+	port_no_t from_port, in_port; // as the probe says; as it is
+	uint16_t none[3]; // a ring copies each byte, so none may be without a value
 };
 
 // The elephants among the flows of a worker, and the sums of mice and elephants (elephants.h).
@@ -135,7 +136,8 @@ struct worker_elephants {
 	ctr_t refused; // flows that were no elephants because the list was full
 	ctr_t packets[N_SIZES], bytes[N_SIZES];
 	uint64_t began_said, ended_said, said_ns; // for events
-	uint8_t latest_port, latest_cls; // of the latest that began
+	port_no_t latest_port; // of the latest that began
+	uint8_t latest_cls;
 	uint32_t places[ELEPHANTS_MAX]; // of the elephants in the table, `now` of them
 };
 
@@ -209,13 +211,14 @@ struct mac_notice {
 	uint64_t key; // the first one
 	uint64_t said_ns; // when the last record was given out; 0: never
 	uint32_t n; // addresses since then; 0: nothing to say
-	uint8_t other; // the other port, or FDB_NO_PORT
+	port_no_t other; // the other port, or FDB_NO_PORT
 };
 
 // Control's side of the address table (switch_learn.c). Workers read `taken`.
 struct learning {
 	ctr_t taken[POLICY_MAX_PORTS]; // reports of the port's addresses
-	struct mac_notice notice[N_MAC_NOTICES][FDB_MAX_PORTS], aged;
+	struct mac_notice (*notice)[N_MAC_NOTICES]; // of ports, and of peers behind them
+	struct mac_notice aged;
 	unsigned next; // of [port][kind], as one index: who says something first
 	bool noted; // there is something to say
 	bool full; // and it was said
@@ -228,7 +231,7 @@ enum { REPORTED_SETS = 64, REPORTED_NS = 50000000 };
 struct reported {
 	_Atomic uint64_t key; // 0 while the slot changes
 	_Atomic uint64_t t_ns;
-	_Atomic uint8_t at; // the port, or a peer whose frames arrive by it
+	_Atomic port_no_t at; // the port, or a peer whose frames arrive by it
 };
 
 struct __rte_cache_aligned worker {
@@ -246,15 +249,9 @@ struct __rte_cache_aligned worker {
 	bool exact; // others_used is what others hold, not their ceilings
 	bool hold; // admission is stopped
 	uint8_t id;
-	uint8_t n_owned;
-	uint8_t owned[POLICY_MAX_PORTS];
-	// Which ports a loop looks at (worker.c).
-	struct port_set every; // all it owns
-	struct port_set polled; // whose driver does not wake the worker
-	struct port_set called; // something happened since the last loop; also set by drivers
-	struct port_set due; // this loop's
-	struct port_set timed; // with a time to be looked at again, wake_ns
-	struct port_set xoff; // with a group in XOFF
+	uint16_t n_owned;
+	port_no_t owned[POLICY_MAX_PORTS];
+	struct port_sets sets; // which ports a loop looks at
 	uint64_t wake_ns[POLICY_MAX_PORTS];
 	uint64_t serve_ns[POLICY_MAX_PORTS]; // as egress_serve said last
 	struct rng rng;
@@ -383,7 +380,7 @@ struct weir_switch {
 	struct reported *reported; // [REPORTED_SETS][n_ports] (bridging.c)
 	struct neighbours neighbours;
 	struct route_table *retired_tables; // until the end of their grace
-	uint8_t punt_next[N_PUNT_REASONS], requests_next; // port that control asks first, in turn
+	port_no_t punt_next[N_PUNT_REASONS], requests_next; // port that control asks first, in turn
 	uint32_t n_impairments; // so far
 	uint32_t n_tables; // made so far, for their names
 	uint32_t n_ports, n_workers;
@@ -525,7 +522,10 @@ unsigned storms_say(struct weir_switch *sw, uint64_t now_ns, struct event *event
 void storms_new_policy(struct weir_switch *sw);
 void storms_free(struct weir_switch *sw);
 
-// ---- switch_learn.c: parts of switch_control_step. Return how many records they gave out.
+// ---- switch_learn.c: rows of learning.notice
+unsigned learn_n_rows(const struct weir_switch *sw);
+
+// Parts of switch_control_step. Return how many records they gave out.
 // Learns what workers report.
 unsigned learn_control(struct weir_switch *sw, uint64_t now_ns, struct event *events, unsigned n);
 // Forgets a few addresses that are too old.

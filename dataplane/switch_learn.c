@@ -28,16 +28,32 @@ static const struct {
 static void announce(struct event *e, enum event_type type, uint64_t now_ns, unsigned port,
 		     const struct mac_notice *n)
 {
-	*e = (struct event){.t_ns = now_ns, .type = (uint16_t)type, .port = (uint8_t)port,
+	*e = (struct event){.t_ns = now_ns, .type = (uint8_t)type, .port = (port_no_t)port,
 			    .cls = CLASS_NONE,
 			    .a = event_mac_a((uint16_t)(n->key & 0xffff), n->other),
 			    .b = event_mac_b(n->key >> 16, n->n - 1)};
 }
 
-static void note(struct weir_switch *sw, enum mac_notice_kind kind, unsigned port, uint64_t key,
-		 uint8_t other)
+// The row of a port or peer in `notice`, and the number at a row.
+static unsigned row_of(const struct weir_switch *sw, unsigned port)
 {
-	struct mac_notice *n = &sw->learning.notice[kind][port];
+	return port < POLICY_MAX_PORTS ? port : sw->n_ports + port - VTEP_FIRST;
+}
+
+static unsigned port_at(const struct weir_switch *sw, unsigned row)
+{
+	return row < sw->n_ports ? row : row - sw->n_ports + VTEP_FIRST;
+}
+
+unsigned learn_n_rows(const struct weir_switch *sw)
+{
+	return sw->n_ports + FDB_MAX_PEERS;
+}
+
+static void note(struct weir_switch *sw, enum mac_notice_kind kind, unsigned port, uint64_t key,
+		 port_no_t other)
+{
+	struct mac_notice *n = &sw->learning.notice[row_of(sw, port)][kind];
 
 	if (n->n++ == 0) {
 		n->key = key;
@@ -56,16 +72,16 @@ static unsigned say_notices(struct weir_switch *sw, uint64_t now_ns, struct even
 			    unsigned n)
 {
 	struct learning *l = &sw->learning;
+	unsigned all = N_MAC_NOTICES * learn_n_rows(sw), k = 0;
 	bool left = false;
-	unsigned k = 0;
 
-	for (unsigned i = 0; l->noted && i < N_MAC_NOTICES * FDB_MAX_PORTS; i++) {
-		unsigned at = (l->next + i) % (N_MAC_NOTICES * FDB_MAX_PORTS);
-		unsigned kind = at % N_MAC_NOTICES, port = at / N_MAC_NOTICES;
-		struct mac_notice *m = &l->notice[kind][port];
+	for (unsigned i = 0; l->noted && i < all; i++) {
+		unsigned at = (l->next + i) % all;
+		unsigned kind = at % N_MAC_NOTICES, row = at / N_MAC_NOTICES;
+		struct mac_notice *m = &l->notice[row][kind];
 
 		if (k < n && is_due(m, kind, now_ns)) {
-			announce(&events[k++], kinds[kind].type, now_ns, port, m);
+			announce(&events[k++], kinds[kind].type, now_ns, port_at(sw, row), m);
 			*m = (struct mac_notice){.said_ns = now_ns};
 			if (k == n)
 				l->next = at + 1;
@@ -94,7 +110,7 @@ static void say_full(struct weir_switch *sw)
 
 // ---- what workers report
 
-static void place(struct weir_switch *sw, uint64_t key, uint8_t port, uint8_t from,
+static void place(struct weir_switch *sw, uint64_t key, port_no_t port, port_no_t from,
 		  uint64_t now_ns)
 {
 	struct fdb_evicted gone;
@@ -118,7 +134,7 @@ static bool learns(const struct weir_switch *sw, unsigned port)
 }
 
 // The port that the address is pinned to: no port that is down or routed.
-static uint8_t home_of(const struct weir_switch *sw, const struct fdb_entry *e, uint8_t port,
+static port_no_t home_of(const struct weir_switch *sw, const struct fdb_entry *e, port_no_t port,
 		       uint64_t now_ns)
 {
 	bool usable[FDB_MAX_PORTS] = {false};
@@ -128,9 +144,9 @@ static uint8_t home_of(const struct weir_switch *sw, const struct fdb_entry *e, 
 	return mac_move_home(&e->move, port, usable, now_ns);
 }
 
-static void move(struct weir_switch *sw, struct fdb_entry *e, uint8_t port, uint64_t now_ns)
+static void move(struct weir_switch *sw, struct fdb_entry *e, port_no_t port, uint64_t now_ns)
 {
-	uint8_t from = e->port, home;
+	port_no_t from = e->port, home;
 
 	switch (mac_move_decide(&sw->policy_mem->mac_move, &e->move, from, now_ns)) {
 	case MAC_MOVE:
@@ -143,12 +159,12 @@ static void move(struct weir_switch *sw, struct fdb_entry *e, uint8_t port, uint
 			place(sw, e->key, home, from, now_ns);
 		break;
 	case MAC_STAY:
-		ctr_inc(&sw->fdb.port[port].c.held);
+		fdb_count_held(&sw->fdb, port);
 		break;
 	}
 }
 
-static void learn(struct weir_switch *sw, uint64_t key, uint8_t port, uint64_t now_ns)
+static void learn(struct weir_switch *sw, uint64_t key, port_no_t port, uint64_t now_ns)
 {
 	struct fdb_entry *e = fdb_find(&sw->fdb, key);
 
@@ -157,7 +173,7 @@ static void learn(struct weir_switch *sw, uint64_t key, uint8_t port, uint64_t n
 	} else if (e->port == port) {
 		place(sw, key, port, port, now_ns);
 	} else if (e->port < POLICY_MAX_PORTS && sw->policy_mem->ports[e->port].sticky) {
-		ctr_inc(&sw->fdb.port[port].c.held);
+		fdb_count_held(&sw->fdb, port);
 		note(sw, MAC_NOTICE_STICKY, port, key, e->port);
 	} else if (!e->is_static) {
 		move(sw, e, port, now_ns);
@@ -175,7 +191,7 @@ static void learn_of(struct weir_switch *sw, struct worker *w, uint64_t now_ns)
 		// Reported before its port went down and was flushed.
 		// Or before it became a routed one.
 		if (learns(sw, (unsigned)rec.port))
-			learn(sw, rec.key, (uint8_t)rec.port, now_ns);
+			learn(sw, rec.key, (port_no_t)rec.port, now_ns);
 	}
 }
 
@@ -214,7 +230,7 @@ void switch_fdb_stale(struct weir_switch *sw, const uint8_t mac[6], uint16_t vid
 	uint64_t key = fdb_key(mac, vid);
 
 	if (fdb_key_is_station(key) && port < sw->n_ports && !sw->policy_mem->ports[port].routed)
-		fdb_learn_stale(&sw->fdb, key, (uint8_t)port, now_ns);
+		fdb_learn_stale(&sw->fdb, key, (port_no_t)port, now_ns);
 }
 
 uint64_t switch_fdb_changes(const struct weir_switch *sw)
@@ -239,14 +255,14 @@ void learn_new_policy(struct weir_switch *sw)
 		bridged += !pol->ports[i].routed;
 	bridged += peers;
 	for (unsigned i = 0; i < peers; i++)
-		fdb_set_port(&sw->fdb, (uint8_t)(VTEP_FIRST + i), sw->fdb.max,
+		fdb_set_port(&sw->fdb, (port_no_t)(VTEP_FIRST + i), sw->fdb.max,
 			     sw->fdb.max / bridged);
 	for (unsigned i = 0; i < pol->n_ports; i++) {
 		uint32_t limit = pol->ports[i].mac_limit;
 
 		if (limit == 0 || limit > sw->fdb.max)
 			limit = sw->fdb.max;
-		fdb_set_port(&sw->fdb, (uint8_t)i, limit,
+		fdb_set_port(&sw->fdb, (port_no_t)i, limit,
 			     pol->ports[i].routed ? 0 : sw->fdb.max / bridged);
 	}
 }

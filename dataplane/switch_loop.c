@@ -11,6 +11,7 @@
 // arrives there, so a port does not come up into a loop that is still there.
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <rte_malloc.h>
 
@@ -27,7 +28,8 @@ struct loop_port {
 	uint32_t round; // 0: none was sent yet
 	uint16_t next_vid; // tagged VLAN to be probed next
 	uint64_t due_ns;
-	struct port_set looped; // with these ports of a higher or the same number
+	// A bitmap: with these ports of a higher or the same number.
+	uint64_t looped[POLICY_MAX_PORTS / 64];
 	uint64_t seen_ns; // when one of those loops was last seen
 	bool held; // down by the policy's action
 	uint64_t held_ns; // since it was taken down, or a probe last arrived there
@@ -106,9 +108,9 @@ static void send(struct weir_switch *sw, unsigned port, uint16_t vid, bool tagge
 	const struct loop_port *lp = &sw->loops->port[port];
 	const struct loop_probe p = {
 		.id = sw->loops->id, .nonce = lp->nonce[lp->round & 1], .round = lp->round,
-		.vid = vid, .port = (uint8_t)port, .tagged = tagged,
+		.vid = vid, .port = (port_no_t)port, .tagged = tagged,
 		.pcp = sw->policy_mem->ports[port].classify.control_class};
-	struct control_frame f = {.port = (uint8_t)port};
+	struct control_frame f = {.port = (port_no_t)port};
 
 	f.len = loop_frame_build(f.bytes, sw->ports[port].facts.mac, &p);
 	// There is room: send_round has looked.
@@ -178,6 +180,20 @@ static bool is_ours(const struct weir_switch *sw, const struct loop_echo *e)
 	       e->nonce == lp->nonce[e->round & 1];
 }
 
+static bool loops_with(const struct loop_port *lp, unsigned port)
+{
+	return lp->looped[port / 64] >> port % 64 & 1;
+}
+
+static bool has_looped(const struct loop_port *lp)
+{
+	uint64_t any = 0;
+
+	for (unsigned i = 0; i < POLICY_MAX_PORTS / 64; i++)
+		any |= lp->looped[i];
+	return any != 0;
+}
+
 static bool takes_down(const struct weir_switch *sw, unsigned port)
 {
 	return sw->policy_mem->ports[port].loop.on && sw->policy_mem->ports[port].loop.port_down;
@@ -205,10 +221,10 @@ static bool come_back(struct weir_switch *sw, const struct loop_echo *e, uint64_
 	unsigned low = e->from_port < e->in_port ? e->from_port : e->in_port;
 	unsigned high = e->from_port < e->in_port ? e->in_port : e->from_port;
 	struct loop_port *lp = &sw->loops->port[low];
-	bool news = (lp->looped.word[high / 64] >> high % 64 & 1) == 0;
+	bool news = !loops_with(lp, high);
 	int down = victim(sw, low, high);
 
-	port_set_add(&lp->looped, high);
+	lp->looped[high / 64] |= 1ull << high % 64;
 	lp->seen_ns = now_ns;
 	if (down >= 0) {
 		news |= !sw->loops->port[down].held;
@@ -243,11 +259,11 @@ static unsigned look_at_port(struct weir_switch *sw, unsigned port, uint64_t now
 {
 	struct loop_port *lp = &sw->loops->port[port];
 	uint64_t recover_ns = sw->policy_mem->ports[port].loop.recover_ns;
-	struct event e = {.t_ns = now_ns, .port = (uint8_t)port, .cls = CLASS_NONE};
+	struct event e = {.t_ns = now_ns, .port = (port_no_t)port, .cls = CLASS_NONE};
 	unsigned k = 0;
 
-	if (k < n && !port_set_empty(&lp->looped) && now_ns - lp->seen_ns >= CALM_NS) {
-		lp->looped = (struct port_set){{0}};
+	if (k < n && has_looped(lp) && now_ns - lp->seen_ns >= CALM_NS) {
+		memset(lp->looped, 0, sizeof(lp->looped));
 		e.type = EVENT_LOOP_OVER;
 		events[k++] = e;
 	}
@@ -290,10 +306,9 @@ enum loop_state switch_loop_state(const struct weir_switch *sw, unsigned port)
 	if (!sw->policy_mem->ports[port].loop.on || sw->policy_mem->ports[port].routed)
 		return LOOP_OFF;
 	for (unsigned low = 0; low <= port; low++) {
-		const struct port_set *looped = &sw->loops->port[low].looped;
+		const struct loop_port *lp = &sw->loops->port[low];
 
-		if ((low == port && !port_set_empty(looped)) ||
-		    (looped->word[port / 64] >> port % 64 & 1) != 0)
+		if ((low == port && has_looped(lp)) || loops_with(lp, port))
 			return LOOP_FOUND;
 	}
 	return LOOP_NONE;

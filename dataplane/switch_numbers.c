@@ -167,7 +167,7 @@ static void walk_groups(const struct policy *p, void (*fn)(void *arg, const stru
 	for (uint32_t i = 0; i < p->n_multicast; i++)
 		for (unsigned port = 0; port < p->n_ports; port++) {
 			const struct policy_multicast *g = &p->multicast[i];
-			struct fdb_row row = {.vid = (uint16_t)g->key, .port = (uint8_t)port,
+			struct fdb_row row = {.vid = (uint16_t)g->key, .port = (port_no_t)port,
 					      .is_static = true};
 
 			if (!(g->ports[port / 64] >> port % 64 & 1))
@@ -201,7 +201,10 @@ void switch_fdb_walk(struct weir_switch *sw, uint64_t now_ns,
 
 const struct fdb_port *switch_fdb_port(const struct weir_switch *sw, unsigned port)
 {
-	return &sw->fdb.port[port];
+	static const struct fdb_port none; // only where there was no memory
+	const struct fdb_port *p = fdb_port_at(&sw->fdb, port);
+
+	return p != NULL ? p : &none;
 }
 
 uint64_t switch_events_lost(const struct weir_switch *sw)

@@ -15,12 +15,6 @@ enum {
 	COMPACT = 16, // rings of a policy with compact tables are so many times smaller
 };
 
-static const uint32_t ring_bytes[N_PUNT_REASONS] = {
-#define PUNT_BYTES(name, text, bytes, help) [PUNT_##name] = bytes,
-	PUNT_REASONS(PUNT_BYTES)
-#undef PUNT_BYTES
-};
-
 // Makes the ring if it is not there.
 static int ring_create(unsigned elem, uint32_t n, struct rte_ring **out)
 {
@@ -48,7 +42,8 @@ static int port_prepare(struct port *p, const struct policy_port *pp, bool compa
 		return -ENOMEM;
 	for (unsigned r = 0; err == 0 && r < N_PUNT_REASONS; r++)
 		if (pp->punts >> r & 1)
-			err = frame_ring_create(ring_bytes[r], compact, &p->punt->ring[r]);
+			err = frame_ring_create(punt_ring_bytes(1u << r), compact,
+						&p->punt->ring[r]);
 	if (err == 0 && pp->punts >> PUNT_NEIGHBOUR & 1)
 		err = ring_create(sizeof(struct neighbour_request),
 				  RING_REQUESTS / (compact ? COMPACT / 2 : 1u), &p->punt->requests);
@@ -96,7 +91,7 @@ static bool next_frame(struct weir_switch *sw, unsigned reason, struct control_f
 		if (punt == NULL || punt->ring[reason] == NULL ||
 		    !frame_ring_take(punt->ring[reason], out))
 			continue;
-		sw->punt_next[reason] = (uint8_t)((port + 1) % sw->n_ports);
+		sw->punt_next[reason] = (port_no_t)((port + 1) % sw->n_ports);
 		return true;
 	}
 	return false;
@@ -119,8 +114,8 @@ bool switch_next_neighbour_request(struct weir_switch *sw, struct neighbour_requ
 		if (punt == NULL || punt->requests == NULL ||
 		    rte_ring_sc_dequeue_elem(punt->requests, out, sizeof(*out)) != 0)
 			continue;
-		out->from = (uint8_t)port;
-		sw->requests_next = (uint8_t)((port + 1) % sw->n_ports);
+		out->from = (port_no_t)port;
+		sw->requests_next = (port_no_t)((port + 1) % sw->n_ports);
 		return true;
 	}
 	return false;

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "dataplane/counter.h"
+#include "dataplane/port_no.h"
 
 struct weir_switch;
 
@@ -47,12 +48,27 @@ static inline const char *punt_reason_name(enum punt_reason reason)
 }
 
 // The longest frame of a port, tags included.
+// Memory of a port's rings for these reasons.
+static inline uint32_t punt_ring_bytes(unsigned punts)
+{
+	static const uint32_t bytes_of[N_PUNT_REASONS] = {
+#define PUNT_BYTES(name, text, bytes, help) [PUNT_##name] = bytes,
+		PUNT_REASONS(PUNT_BYTES)
+#undef PUNT_BYTES
+	};
+	uint32_t sum = 0;
+
+	for (unsigned r = 0; r < N_PUNT_REASONS; r++)
+		sum += punts >> r & 1 ? bytes_of[r] : 0;
+	return sum;
+}
+
 enum { CONTROL_FRAME_MAX = 9216 + 22 };
 
 struct control_frame {
 	uint16_t len;
 	uint16_t vid; // of a frame for control: the VLAN that it came in; 0: none
-	uint8_t port; // or the number of an SVI (iface.h)
+	port_no_t port; // or the number of an SVI (iface.h)
 	uint8_t reason; // enum punt_reason, of a frame for control
 	uint8_t bytes[CONTROL_FRAME_MAX]; // of a frame for control: without tags
 };

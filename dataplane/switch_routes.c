@@ -97,7 +97,7 @@ void routes_before_publish(struct weir_switch *sw, struct policy *p)
 	p->settings = p->only_routes ? before->settings : p->version;
 	for (unsigned i = 0; i < sw->n_ports; i++)
 		if (p->ports[i].routed)
-			fdb_flush_port(&sw->fdb, (uint8_t)i);
+			fdb_flush_port(&sw->fdb, (port_no_t)i);
 	if (p->table == NULL && switch_prepare(sw, p) != 0)
 		return;
 	vxlan_before_publish(sw, p->vtep);
@@ -146,7 +146,7 @@ void routes_free_retired(struct weir_switch *sw)
 
 // ---- neighbours
 
-int switch_set_neighbour(struct weir_switch *sw, uint8_t port, const struct policy_addr *a,
+int switch_set_neighbour(struct weir_switch *sw, port_no_t port, const struct policy_addr *a,
 			 const uint8_t *mac)
 {
 	const struct policy *p = sw->policy_mem;

@@ -19,18 +19,19 @@ __attribute__((warn_unused_result)) int switch_prepare(struct weir_switch *sw, s
 void switch_unprepare(struct policy *p);
 
 // An address on a port's link that a frame wanted to go to and that is not known.
-struct neighbour_request {
+struct __attribute__((aligned(4))) neighbour_request {
 	struct policy_addr addr;
-	uint8_t port;
-	uint8_t from; // the port of the frame, as control reads it
+	port_no_t port;
+	port_no_t from; // the port of the frame, as control reads it
 };
+static_assert(sizeof(struct neighbour_request) % 4 == 0, "as rings want their elements");
 
 // The next such address; false: none. The ports take turns.
 bool switch_next_neighbour_request(struct weir_switch *sw, struct neighbour_request *out);
 
 // From now on frames to this address of the port's link have this MAC address; NULL: are dropped.
 // 0, or -ENOSPC.
-int switch_set_neighbour(struct weir_switch *sw, uint8_t port, const struct policy_addr *a,
+int switch_set_neighbour(struct weir_switch *sw, port_no_t port, const struct policy_addr *a,
 			 const uint8_t *mac);
 
 // Asks of each next hop of the running policy that has a `track` whether it leads on. Frames take

@@ -37,7 +37,7 @@ static void places(const struct policy *running, const struct policy *next,
 	for (unsigned i = 0; i < running->n_svis; i++)
 		held[i] = running->svis[i].vid != 0;
 	for (unsigned i = 0; i < next->n_svis; i++) {
-		uint8_t no = policy_svi_of(running, next->svis[i].vid);
+		port_no_t no = policy_svi_of(running, next->svis[i].vid);
 
 		place[i] = no == 0 ? UINT8_MAX : (uint8_t)(no - IFACE_SVI);
 		if (no != 0)
@@ -51,10 +51,10 @@ static void places(const struct policy *running, const struct policy *next,
 	}
 }
 
-static void renumber(uint8_t *no, const uint8_t place[POLICY_MAX_SVIS])
+static void renumber(port_no_t *no, const uint8_t place[POLICY_MAX_SVIS])
 {
 	if (*no >= IFACE_SVI && *no < N_IFACES) // else PORT_NONE
-		*no = (uint8_t)(IFACE_SVI + place[*no - IFACE_SVI]);
+		*no = (port_no_t)(IFACE_SVI + place[*no - IFACE_SVI]);
 }
 
 void svis_keep_numbers(const struct policy *running, struct policy *next)
@@ -73,7 +73,7 @@ void svis_keep_numbers(const struct policy *running, struct policy *next)
 		if (from[i].vid == 0)
 			continue;
 		next->svis[place[i]] = from[i];
-		next->svi_of_vlan[from[i].vid] = (uint8_t)(IFACE_SVI + place[i]);
+		next->svi_of_vlan[from[i].vid] = (port_no_t)(IFACE_SVI + place[i]);
 		if (place[i] >= next->n_svis)
 			next->n_svis = place[i] + 1u;
 	}
@@ -124,7 +124,7 @@ static bool send_by(struct weir_switch *sw, unsigned port, unsigned vid,
 
 	if (f->len + tag > CONTROL_FRAME_MAX)
 		return false;
-	copy.port = (uint8_t)port;
+	copy.port = (port_no_t)port;
 	copy.reason = 0;
 	copy.len = (uint16_t)(f->len + tag);
 	memcpy(copy.bytes, f->bytes, macs);

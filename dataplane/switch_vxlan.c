@@ -104,7 +104,7 @@ void vxlan_before_publish(struct weir_switch *sw, const struct vtep *v)
 		if (t->v6 == before.v6 &&
 		    memcmp(t->peers[i], before.peers[i], sizeof(t->peers[i])) == 0)
 			continue;
-		fdb_flush_port(&sw->fdb, (uint8_t)(VTEP_FIRST + i));
+		fdb_flush_port(&sw->fdb, (port_no_t)(VTEP_FIRST + i));
 		sum_peer(sw, i, &t->base[i]);
 		t->moved[i / 64] |= 1ull << i % 64;
 	}
@@ -119,6 +119,6 @@ void vxlan_control(struct weir_switch *sw)
 		return;
 	for (unsigned i = 0; i < VTEP_MAX_PEERS; i++)
 		if (t->moved[i / 64] >> i % 64 & 1)
-			fdb_flush_port(&sw->fdb, (uint8_t)(VTEP_FIRST + i));
+			fdb_flush_port(&sw->fdb, (port_no_t)(VTEP_FIRST + i));
 	t->moved[0] = t->moved[1] = 0;
 }

@@ -57,7 +57,8 @@ void control_say(struct weir_switch *sw, enum event_type type, unsigned port, un
 		return;
 	}
 	s->own[s->n_own++] = (struct event){
-		.type = (uint16_t)type, .port = (uint8_t)port, .cls = (uint8_t)cls, .a = a, .b = b};
+		.type = (uint8_t)type, .port = (port_no_t)port, .cls = (uint8_t)cls,
+		.a = a, .b = b};
 }
 
 unsigned storms_say(struct weir_switch *sw, uint64_t now_ns, struct event *events, unsigned n)
@@ -87,7 +88,7 @@ void control_port_down(struct weir_switch *sw, unsigned port)
 	svis_links(sw);
 	control_request(sw);
 	if (down)
-		fdb_make_stale(&sw->fdb, (uint8_t)port);
+		fdb_make_stale(&sw->fdb, (port_no_t)port);
 }
 
 static void want_pfc_off(struct weir_switch *sw, unsigned port, uint8_t classes)

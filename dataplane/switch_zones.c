@@ -35,7 +35,7 @@ int switch_set_zones(struct weir_switch *sw, const struct zone_station *s, uint3
 
 // ---- where a station is
 
-static uint8_t port_of_mac(struct weir_switch *sw, uint64_t key)
+static port_no_t port_of_mac(struct weir_switch *sw, uint64_t key)
 {
 	const struct fdb_entry *e = fdb_find(&sw->fdb, key);
 
@@ -43,7 +43,7 @@ static uint8_t port_of_mac(struct weir_switch *sw, uint64_t key)
 }
 
 // FDB_ROUTER: it is the switch itself.
-static uint8_t port_of_neighbour(struct weir_switch *sw, struct ip_key ip)
+static port_no_t port_of_neighbour(struct weir_switch *sw, struct ip_key ip)
 {
 	const struct policy *pol = sw->policy_mem;
 	const struct route_table *t = pol->table;
@@ -74,7 +74,7 @@ bool switch_station_elsewhere(struct weir_switch *sw, unsigned port, const uint8
 {
 	const struct policy *pol = sw->policy_mem;
 	uint16_t vid = pol->vlan_aware ? pol->ports[port].vlan.untagged : 0;
-	uint8_t by_mac = port_of_mac(sw, fdb_key(mac, vid)), by_ip = port_of_neighbour(sw, ip);
+	port_no_t by_mac = port_of_mac(sw, fdb_key(mac, vid)), by_ip = port_of_neighbour(sw, ip);
 
 	return (by_mac != FDB_NO_PORT && by_mac != port) ||
 	       (by_ip != FDB_NO_PORT && by_ip != port);

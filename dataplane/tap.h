@@ -23,7 +23,8 @@ enum { TAP_MAX_SNAPLEN = 16384, TAP_MAX_RECORDS = 1 << 20 };
 enum tap_direction { TAP_IN, TAP_OUT, TAP_DROP };
 
 struct tap_meta {
-	uint8_t port, direction; // index in the policy; enum tap_direction
+	port_no_t port; // index in the policy
+	uint8_t direction; // enum tap_direction
 	uint8_t cls, queue; // CLASS_NONE: none; the queue only if has_queue
 	bool has_queue, marked; // marked: this switch set CE
 	bool trimmed; // here, because queue trim_queue was full

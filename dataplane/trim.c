@@ -57,7 +57,7 @@ static bool trim_cut(struct worker *w, struct port *p, struct frame *f)
 	cells = cells_of(&w->pol->cell, len);
 	f->len = (uint16_t)len;
 	f->cells = (uint16_t)RTE_MIN(f->cells, cells);
-	f->trim_from = (uint8_t)(f->queue << TRIM_FROM_SHIFT | f->out_cls);
+	f->trim_from = (unsigned)(f->queue << TRIM_FROM_SHIFT | f->out_cls) & 0x3f;
 	f->trimmed = true;
 	f->queue = t->queue;
 	f->out_cls = t->cls;

@@ -15,7 +15,9 @@
 #include "dataplane/switch_impl.h"
 
 // frame.trim_from: class and queue that a trimmed frame was for.
-enum { TRIM_FROM_SHIFT = 4, TRIM_FROM_CLASS = (1 << TRIM_FROM_SHIFT) - 1 };
+enum { TRIM_FROM_SHIFT = 3, TRIM_FROM_CLASS = (1 << TRIM_FROM_SHIFT) - 1 };
+
+static_assert(N_CLASSES <= 1 << TRIM_FROM_SHIFT && N_QUEUES <= 8, "both fit into six bits");
 
 static inline uint8_t trim_from_queue(const struct frame *f)
 {

@@ -14,7 +14,7 @@ static struct reported *reported_set(const struct weir_switch *sw, uint64_t key)
 	return &sw->reported[rte_hash_crc_8byte(key, 0) % REPORTED_SETS * sw->n_ports];
 }
 
-void unknown_note_report(struct worker *w, const struct port *p, uint64_t key, uint8_t at)
+void unknown_note_report(struct worker *w, const struct port *p, uint64_t key, port_no_t at)
 {
 	struct reported *h = &reported_set(w->sw, key)[p->no];
 
@@ -27,7 +27,7 @@ void unknown_note_report(struct worker *w, const struct port *p, uint64_t key, u
 
 // When the port reported the address, and where it is. 0: it did not, or the slot changes
 // meanwhile.
-static uint64_t reported_ns(const struct reported *h, uint64_t key, uint8_t *at)
+static uint64_t reported_ns(const struct reported *h, uint64_t key, port_no_t *at)
 {
 	uint64_t t_ns;
 
@@ -47,7 +47,7 @@ static bool is_reported(const struct worker *w, struct frame *f, uint64_t key, u
 	uint64_t latest_ns = 0;
 
 	for (unsigned port = 0; port < w->sw->n_ports; port++) {
-		uint8_t at = 0;
+		port_no_t at = 0;
 		uint64_t t_ns = reported_ns(&set[port], key, &at);
 
 		if (t_ns > latest_ns && w->now_ns < t_ns + REPORTED_NS &&
@@ -63,7 +63,7 @@ static bool is_reported(const struct worker *w, struct frame *f, uint64_t key, u
 
 static bool has_stale(const struct worker *w, struct frame *f, uint64_t key, unsigned vid)
 {
-	uint8_t at = fdb_stale_port(&w->sw->fdb, key);
+	port_no_t at = fdb_stale_port(&w->sw->fdb, key);
 
 	if (at == FDB_NO_PORT || !bridging_may_leave(w, at, f, vid))
 		return false;

@@ -23,7 +23,7 @@ enum {
 };
 
 // The worker has reported an address of p, or of a peer whose frames arrive by p, to control.
-void unknown_note_report(struct worker *w, const struct port *p, uint64_t key, uint8_t at);
+void unknown_note_report(struct worker *w, const struct port *p, uint64_t key, port_no_t at);
 // Whether somebody knows the way to the address all the same: it is f->out_port then.
 bool unknown_finds_way(const struct worker *w, struct frame *f, uint64_t key, unsigned vid);
 // A frame of a class that is not flooded. True: it is a probe, in a class that is flooded. Else the

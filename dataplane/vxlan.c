@@ -28,13 +28,13 @@ bool vxlan_may_go(const struct worker *w, const struct frame *f, unsigned peer, 
 }
 
 unsigned vxlan_flood_to(const struct worker *w, const struct frame *f, unsigned vid,
-			uint8_t peers[VTEP_MAX_PEERS])
+			port_no_t peers[VTEP_MAX_PEERS])
 {
 	unsigned n = 0;
 
 	for (unsigned i = 0; w->pol->vtep != NULL && i < w->pol->vtep->n_peers; i++)
 		if (vxlan_may_go(w, f, VTEP_FIRST + i, vid))
-			peers[n++] = (uint8_t)(VTEP_FIRST + i);
+			peers[n++] = (port_no_t)(VTEP_FIRST + i);
 	return n;
 }
 
@@ -89,8 +89,8 @@ static bool add_headers(struct worker *w, struct port *p, struct frame *f,
 	vxlan_write(frame, o);
 	f->len = (uint16_t)(f->len + more);
 	f->l3_off = ETH_HLEN_;
-	f->kind = o->v6 ? PKT_IPV6 : PKT_IPV4;
-	f->ecn = o->ecn;
+	frame_set_kind(f, o->v6 ? PKT_IPV6 : PKT_IPV4);
+	f->ecn = o->ecn & 3u;
 	f->answer = false; // its receiver's side has the flow
 	return true;
 }
@@ -197,7 +197,7 @@ static bool set_inner_tos(struct worker *w, struct frame *f, const struct pkt_in
 		return false;
 	if (end.ecn != inner->ecn)
 		edit_ecn(l3, f->kind, end.ecn);
-	f->ecn = end.ecn;
+	f->ecn = end.ecn & 3u;
 	if (v->dscp == VTEP_DSCP_UNIFORM && inner->dscp != outer->dscp)
 		edit_dscp(l3, f->kind, outer->dscp);
 	return true;
@@ -236,7 +236,8 @@ bool vxlan_decapsulate(struct worker *w, struct port *p, struct burst *b, struct
 		return refuse(w, p, f, DROP_VXLAN_INNER);
 	if (!fdb_key_is_station(fdb_key_in_frame(eth + ETH_ALEN_, 0)))
 		return refuse(w, p, f, DROP_BAD_SOURCE);
-	f->kind = inner.kind == PKT_IPV4 || inner.kind == PKT_IPV6 ? inner.kind : PKT_OTHER;
+	frame_set_kind(f, inner.kind == PKT_IPV4 || inner.kind == PKT_IPV6 ? inner.kind
+									    : PKT_OTHER);
 	f->l3_off = inner.l3_off;
 	f->ecn = ECN_NOT_ECT;
 	if (!set_inner_tos(w, f, &inner, pkt))
@@ -252,7 +253,7 @@ bool vxlan_decapsulate(struct worker *w, struct port *p, struct burst *b, struct
 		fate_consumed(p, f->m);
 		return false;
 	}
-	return bridging_from_tunnel(w, p, b, f, &inner, vid, (uint8_t)(VTEP_FIRST + peer));
+	return bridging_from_tunnel(w, p, b, f, &inner, vid, (port_no_t)(VTEP_FIRST + peer));
 }
 
 // ---- on the way

@@ -29,7 +29,7 @@ bool vxlan_encapsulate(struct worker *w, struct port *p, struct frame *f, unsign
 
 // The numbers of the peers to which the frame is flooded; returns how many.
 unsigned vxlan_flood_to(const struct worker *w, const struct frame *f, unsigned vid,
-			uint8_t peers[VTEP_MAX_PEERS]);
+			port_no_t peers[VTEP_MAX_PEERS]);
 
 // Whether a frame may leave to the peer.
 bool vxlan_may_go(const struct worker *w, const struct frame *f, unsigned peer, unsigned vid);

@@ -24,7 +24,7 @@ static bool event_has_room(const struct worker *w, enum event_type type)
 void worker_event(struct worker *w, enum event_type type, unsigned port, unsigned cls, uint32_t a,
 		  uint64_t b)
 {
-	struct event e = {.t_ns = w->now_ns, .type = (uint16_t)type, .port = (uint8_t)port,
+	struct event e = {.t_ns = w->now_ns, .type = (uint8_t)type, .port = (port_no_t)port,
 			  .cls = (uint8_t)cls, .a = a, .b = b};
 
 	if (!event_has_room(w, type) ||
@@ -137,7 +137,7 @@ static uint64_t take_requests(struct worker *w)
 	if (seq == w->request_seen)
 		return seq;
 	w->request_seen = seq;
-	w->due = w->every;
+	port_set_copy(&w->sets, PORTS_DUE, PORTS_EVERY);
 	w->hold = atomic_load_explicit(&want->hold, memory_order_relaxed);
 	features_take_requests(w);
 	epoch = atomic_load_explicit(&want->watermark_epoch, memory_order_relaxed);
@@ -259,7 +259,7 @@ static void take_policy(struct worker *w)
 		return;
 	w->policy_version = pol->version;
 	worker_use_policy(w, pol);
-	w->due = w->every;
+	port_set_copy(&w->sets, PORTS_DUE, PORTS_EVERY);
 	admission_new_policy(w);
 	for (unsigned i = 0; i < w->n_owned; i++) {
 		struct port *p = worker_port(w, w->owned[i]);
@@ -273,7 +273,7 @@ static void take_policy(struct worker *w)
 
 static uint64_t receive_all(struct worker *w)
 {
-	struct port_walk due = port_set_walk(&w->due);
+	struct port_walk due = port_set_walk(&w->sets, PORTS_DUE);
 	uint64_t wake = UINT64_MAX;
 	unsigned port;
 
@@ -281,7 +281,7 @@ static uint64_t receive_all(struct worker *w)
 		struct port *p = worker_port(w, port);
 
 		if (ingress_poll(w, p)) {
-			port_set_add(&w->called, port);
+			port_set_add(&w->sets, PORTS_CALLED, port);
 			wake = w->now_ns;
 		}
 		// A PAUSE leaves before this loop sends data. When it is due again is asked below.
@@ -292,7 +292,7 @@ static uint64_t receive_all(struct worker *w)
 
 static void serve_all(struct worker *w)
 {
-	struct port_walk due = port_set_walk(&w->due);
+	struct port_walk due = port_set_walk(&w->sets, PORTS_DUE);
 	unsigned port;
 
 	while (port_walk_next(&due, &port))
@@ -319,7 +319,7 @@ static bool must_look_again(const struct port *p)
 // What is left to do at the ports once all has moved: PFC, and when each is to be looked at again.
 static void finish_all(struct worker *w)
 {
-	struct port_walk due = port_set_walk(&w->due);
+	struct port_walk due = port_set_walk(&w->sets, PORTS_DUE);
 	unsigned port;
 
 	while (port_walk_next(&due, &port)) {
@@ -329,18 +329,18 @@ static void finish_all(struct worker *w)
 		wake = min_u64(wake, features_port_wake(w, p));
 		w->wake_ns[port] = wake;
 		if (wake != UINT64_MAX)
-			port_set_add(&w->timed, port);
+			port_set_add(&w->sets, PORTS_TIMED, port);
 		else
-			port_set_remove(&w->timed, port);
+			port_set_remove(&w->sets, PORTS_TIMED, port);
 		if (must_look_again(p))
-			port_set_add(&w->called, port);
+			port_set_add(&w->sets, PORTS_CALLED, port);
 		publish_driver_gauges(p);
 	}
 }
 
 static uint64_t next_wake(const struct worker *w)
 {
-	struct port_walk timed = port_set_walk(&w->timed);
+	struct port_walk timed = port_set_walk(&w->sets, PORTS_TIMED);
 	uint64_t wake = UINT64_MAX;
 	unsigned port;
 
@@ -355,15 +355,18 @@ static uint64_t next_wake(const struct worker *w)
 // frames that are queued in this loop their port of departure.
 static void find_due(struct worker *w)
 {
-	struct port_walk timed = port_set_walk(&w->timed);
+	struct port_walk timed = port_set_walk(&w->sets, PORTS_TIMED);
 	unsigned port;
 
-	w->due = w->polled;
-	port_set_join(&w->due, &w->called);
-	w->called = (struct port_set){{0}};
+	for (unsigned i = 0; i < w->sets.n_words; i++) {
+		uint64_t *set = w->sets.word[i].set;
+
+		set[PORTS_DUE] = set[PORTS_POLLED] | set[PORTS_CALLED];
+		set[PORTS_CALLED] = 0;
+	}
 	while (port_walk_next(&timed, &port))
 		if (w->wake_ns[port] <= w->now_ns)
-			port_set_add(&w->due, port);
+			port_set_add(&w->sets, PORTS_DUE, port);
 }
 
 // A late loop is what a receive ring must hold: the longest one is kept.

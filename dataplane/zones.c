@@ -39,15 +39,15 @@ static bool is_exempt(const struct frame *f, const struct pkt_info *pkt)
 // ---- the way of a frame that zones forbid
 
 // Where the address is, or was until its link went down.
-static uint8_t port_of_station(const struct worker *w, uint64_t key)
+static port_no_t port_of_station(const struct worker *w, uint64_t key)
 {
-	uint8_t at = fdb_lookup(&w->sw->fdb, w->fdb_cache, key);
+	port_no_t at = fdb_lookup(&w->sw->fdb, w->fdb_cache, key);
 
 	return at == FDB_NO_PORT ? fdb_stale_port(&w->sw->fdb, key) : at;
 }
 
 // The port of the next hop. FDB_NO_PORT: there is none, or it is one of several.
-static uint8_t routed_to(const struct worker *w, const struct frame *f)
+static port_no_t routed_to(const struct worker *w, const struct frame *f)
 {
 	const uint8_t *l3 = rte_pktmbuf_mtod(f->m, const uint8_t *) + f->l3_off;
 	const struct route_table *t = w->pol->table;
@@ -67,11 +67,11 @@ static uint8_t routed_to(const struct worker *w, const struct frame *f)
 	return port_of_station(w, (adj & ~0xffffull) | w->pol->svis[adj_port(adj) - IFACE_SVI].vid);
 }
 
-static uint8_t leads_to(const struct worker *w, const struct port *p, const struct frame *f,
+static port_no_t leads_to(const struct worker *w, const struct port *p, const struct frame *f,
 			const struct pkt_info *pkt)
 {
 	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
-	uint8_t at = FDB_ROUTER;
+	port_no_t at = FDB_ROUTER;
 	bool tagged;
 	int vid;
 
@@ -88,7 +88,7 @@ static void say_stray(struct worker *w, struct port *p, const struct frame *f,
 		      struct zone_way way, const struct zone_stray *stray)
 {
 	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
-	uint8_t port = stray->is_source ? way.in : way.out;
+	port_no_t port = stray->is_source ? way.in : way.out;
 	uint64_t key = fdb_key(stray->is_source ? eth + ETH_ALEN_ : eth, 0);
 
 	if (stray->at == 0 || port >= POLICY_MAX_PORTS ||
@@ -96,7 +96,7 @@ static void say_stray(struct worker *w, struct port *p, const struct frame *f,
 		return;
 	p->zone_said_ns = w->now_ns;
 	worker_event(w, EVENT_INOF_ELSEWHERE, port, CLASS_NONE,
-		     event_mac_a(0, (uint8_t)(stray->at - 1)), event_mac_b(key >> 16, 0));
+		     event_mac_a(0, (port_no_t)(stray->at - 1)), event_mac_b(key >> 16, 0));
 }
 
 static bool is_forbidden_on(struct worker *w, struct port *p, const struct frame *f,
@@ -164,7 +164,7 @@ void zones_burst(struct worker *w, struct burst *b)
 }
 
 bool zones_pass(struct worker *w, struct port *p, struct frame *f, const struct pkt_info *pkt,
-		uint8_t peer)
+		port_no_t peer)
 {
 	if (!is_forbidden(w->zones, f) || is_exempt(f, pkt) ||
 	    !is_forbidden_on(w, p, f, (struct zone_way){peer, f->out_port}))

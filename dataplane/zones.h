@@ -17,7 +17,7 @@ void zones_burst(struct worker *w, struct burst *b);
 // A frame that came out of a tunnel, from a peer. f->out_port: where its destination is. False: it
 // was dropped.
 bool zones_pass(struct worker *w, struct port *p, struct frame *f, const struct pkt_info *pkt,
-		uint8_t peer);
+		port_no_t peer);
 
 static inline void zones_take(struct worker *w)
 {

@@ -21,7 +21,8 @@ struct tuned {
 	struct auto_ecn_params params;
 	struct ecn_rule rule;
 	struct ecn_model model;
-	uint8_t port, queue;
+	port_no_t port;
+	uint8_t queue;
 	uint8_t cls; // the lowest one of `classes`
 	uint8_t classes; // bitmap of those that share the queue
 	bool waits; // the worker has not got the thresholds yet
@@ -186,7 +187,7 @@ bool autoecn_new_policy(struct autoecn *a, uint64_t now_ns, char *err, unsigned 
 		for (unsigned q = 0; q < N_QUEUES; q++) {
 			if (!p->ports[i].auto_ecn[q].on)
 				continue;
-			next[n].port = (uint8_t)i;
+			next[n].port = (port_no_t)i;
 			next[n].queue = (uint8_t)q;
 			ok &= take_queue(a, &next[n++], find(a, i, q), &p->ports[i], now_ns, err,
 					 err_len);

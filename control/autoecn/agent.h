@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "control/autoecn/rule.h"
+#include "dataplane/port_no.h"
 
 struct autoecn;
 struct policy;
@@ -18,7 +19,8 @@ struct weir_switch;
 
 struct autoecn_change {
 	uint64_t t_ns; // switch time
-	uint8_t port, queue, cls;
+	port_no_t port;
+	uint8_t queue, cls;
 	bool on; // the workers get the thresholds; else it is advice
 	enum ecn_mode mode;
 	enum ecn_why why;

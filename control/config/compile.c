@@ -622,7 +622,7 @@ static void compile_fdb(struct compiler *k)
 	for (unsigned i = 0; i < n; i++) {
 		struct policy_fdb_entry *e = &k->p->fdb[i];
 
-		e->port = (uint8_t)cfg_find_place(k->c, f[i].port.text);
+		e->port = (port_no_t)cfg_find_place(k->c, f[i].port.text);
 		e->vid = cfg_fdb_vid(k->c, &f[i]);
 		// config_check has refused what cannot be parsed.
 		(void)cfg_parse_mac(f[i].mac.text, e->mac);
@@ -830,7 +830,8 @@ void policy_destroy(struct policy *p)
 // ---- memory on live ports
 enum {
 	MEBIBYTE = 1 << 20,
-	TABLES_BYTES = 64 << 20, // forwarding table, rings, counters
+	TABLES_BYTES = 64 << 20, // forwarding table, rings, counters of a switch of few ports
+	TABLES_FIXED = 32 << 20, // of these, whatever the ports
 	FRAME_RECORD_BYTES = 64, // what a queue and a hand-off ring keep per frame
 };
 
@@ -862,6 +863,16 @@ int memory_compile(const struct config *c, struct policy **out, struct diags *d)
 	return err;
 }
 
+static uint64_t table_bytes(const struct policy *p)
+{
+	uint64_t n = p->n_ports, bytes = TABLES_FIXED + n * POLICY_PORT_BYTES +
+					 n * n * POLICY_PAIR_BYTES;
+
+	for (unsigned i = 0; i < n; i++)
+		bytes += punt_ring_bytes(p->ports[i].punts);
+	return bytes > TABLES_BYTES ? bytes : TABLES_BYTES;
+}
+
 struct memory_plan memory_plan(const struct config *c, const struct policy *p)
 {
 	struct memory_plan m = {.n_frames = policy_max_frames(p)};
@@ -877,7 +888,7 @@ struct memory_plan memory_plan(const struct config *c, const struct policy *p)
 	m.frame_bytes = live_frame_bytes(m.max_frame);
 	m.pool_bytes = live_pool_bytes(m.n_frames, m.max_frame);
 	m.record_bytes = m.n_frames * (uint64_t)FRAME_RECORD_BYTES * workers * workers;
-	m.table_bytes = TABLES_BYTES;
+	m.table_bytes = table_bytes(p);
 	m.flow_bytes = config_flow_bytes(p);
 	m.total_bytes = m.pool_bytes + m.record_bytes + m.table_bytes + m.flow_bytes;
 	m.huge_bytes = m.total_bytes + LIVE_EAL_MB * (uint64_t)MEBIBYTE +

@@ -39,7 +39,10 @@ static struct config_group *group_named(struct config *c, const char *name)
 	while (g < c->n_groups && strcmp(c->groups[g].name, name) != 0)
 		g++;
 	if (g == c->n_groups)
-		c->groups[c->n_groups++].name = name;
+		c->groups[c->n_groups++] = (struct config_group){
+			.name = name,
+			.kinds = arena_alloc(&c->arena, c->n_ports * sizeof(*c->groups[g].kinds)),
+		};
 	return &c->groups[g];
 }
 
@@ -379,7 +382,7 @@ void compile_guards(struct compiler *k)
 		struct guard_params *out = &p->ports[i].guard;
 
 		memset(out->rule_of_dscp, GUARD_NO_RULE, sizeof(out->rule_of_dscp));
-		out->group = (uint8_t)group;
+		out->group = (uint16_t)group;
 		p->ports[i].edits |= group != 0;
 		out->n_rules = group == 0 ? 0 : (uint8_t)g->n_rules;
 		for (unsigned n = 0; n < out->n_rules; n++) {

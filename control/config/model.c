@@ -867,7 +867,8 @@ static const struct cfg_row root_rows[] = {
 	 .dflt_text = "weir", .help = "who resolves neighbours and knows routes: `linux`, or keys"},
 	{FIELD(CFG_LIST, cfg_root, ports), .reload = CFG_RESTART, .required = true,
 	 .sub = &port_schema, .max = POLICY_MAX_PORTS,
-	 .help = "the ports; at most 128 after ranges are expanded, and of pci: and vdev: ports as "
+	 .help = "the ports; at most " POLICY_MAX_PORTS_TEXT " after ranges are expanded, and of "
+		 "pci: and vdev: ports as "
 		 "many as DPDK was built for: 32 in Debian"},
 	{FIELD(CFG_LIST, cfg_root, vlans), .sub = &vlan_schema, .max = MAX_VID,
 	 .dflt_text = "one bridge", .help = "absent: one bridge of all ports, tags pass unchanged"},
@@ -946,14 +947,14 @@ bool cfg_iface(const struct config *c, unsigned no, struct config_iface *out)
 	if (no < c->n_ports && c->ports[no].routed) {
 		const struct config_port *p = &c->ports[no];
 
-		*out = (struct config_iface){(uint8_t)no, "port ", p->name,
+		*out = (struct config_iface){(port_no_t)no, "port ", p->name,
 					     p->addrs, p->n_addrs, &p->item->ip};
 		return true;
 	}
 	if (no >= IFACE_SVI && no < IFACE_SVI + c->n_svis) {
 		const struct config_svi *v = &c->svis[no - IFACE_SVI];
 
-		*out = (struct config_iface){(uint8_t)no, "", v->name,
+		*out = (struct config_iface){(port_no_t)no, "", v->name,
 					     v->addrs, v->n_addrs, &v->item->ip};
 		return true;
 	}
@@ -976,13 +977,13 @@ int cfg_find_place(const struct config *c, const char *name)
 {
 	int port = cfg_find_port(c, name);
 	struct policy_addr a;
-	uint8_t peer;
+	unsigned peer;
 
 	if (port >= 0 || c->vtep == NULL || !addr_parse(name, &a) ||
 	    c->vtep->v6 != (a.family == FAMILY_V6))
 		return port;
 	peer = vtep_peer_of(c->vtep, a.ip);
-	return peer == VTEP_NONE ? -1 : VTEP_FIRST + peer;
+	return peer == VTEP_NONE ? -1 : VTEP_FIRST + (int)peer;
 }
 
 uint16_t cfg_fdb_vid(const struct config *c, const struct cfg_fdb *f)

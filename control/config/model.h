@@ -370,7 +370,7 @@ struct config_svi {
 
 // A layer 3 interface (dataplane/iface.h): a routed port, or an SVI.
 struct config_iface {
-	uint8_t no;
+	port_no_t no;
 	const char *kind, *name; // "port " and "p1", or "" and "vlan100"
 	const struct policy_addr *addrs;
 	unsigned n_addrs;
@@ -385,7 +385,7 @@ struct config_group {
 	const struct cfg_guard_rule *rules; // those of remap that can be read
 	unsigned n_rules;
 	// One port of each profile: the rules need only the profile of a port.
-	const struct config_port *kinds[POLICY_MAX_PORTS];
+	const struct config_port **kinds;
 	unsigned n_kinds;
 };
 

@@ -76,13 +76,13 @@ void routes_port_addrs(struct config *c, struct config_port *port, unsigned i, u
 struct own_prefix {
 	struct policy_addr to;
 	uint8_t kind; // enum nexthop_kind
-	uint8_t port;
+	port_no_t port;
 };
 
 static unsigned own_of(const struct policy_addr *a, unsigned port, struct own_prefix *out)
 {
 	uint8_t whole = (uint8_t)addr_bits(a);
-	struct own_prefix self = {.to = *a, .kind = NEXTHOP_SELF, .port = (uint8_t)port};
+	struct own_prefix self = {.to = *a, .kind = NEXTHOP_SELF, .port = (port_no_t)port};
 	unsigned n = 0;
 
 	self.to.len = whole;
@@ -90,7 +90,9 @@ static unsigned own_of(const struct policy_addr *a, unsigned port, struct own_pr
 	if (a->len == whole)
 		return n;
 	out[n++] = (struct own_prefix){
-		.to = addr_masked(*a, a->len, false), .kind = NEXTHOP_LINK, .port = (uint8_t)port};
+		.to = addr_masked(*a, a->len, false),
+		.kind = NEXTHOP_LINK,
+		.port = (port_no_t)port};
 	if (a->len + 1 == whole) // both addresses are stations (RFC 3021, RFC 6164)
 		return n;
 	for (unsigned ones = 0; ones < (a->family == FAMILY_V4 ? 2 : 1); ones++) {
@@ -289,7 +291,7 @@ static bool neighbour(const struct config *c, const struct cfg_neighbour *n,
 		return false;
 	}
 	port = neighbour_port(c, n, &out->addr, s);
-	out->port = (uint8_t)port;
+	out->port = (port_no_t)port;
 	return port >= 0;
 }
 
@@ -654,7 +656,7 @@ static void add_peers(struct routes_builder *b, const struct vtep *v)
 		memcpy(a.ip, v->peers[i], sizeof(a.ip));
 		h.addr = a;
 		port = link_of(b->r, &a);
-		h.port = (uint8_t)port;
+		h.port = (port_no_t)port;
 		if (port >= 0)
 			routes_builder_add(b, &a, &h, 1);
 	}

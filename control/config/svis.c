@@ -162,7 +162,7 @@ static void compile_svi(struct compiler *k, unsigned i)
 		(void)cfg_parse_mac(from->item->mac.text, out->mac); // svis_resolve has checked it
 	else if (k->facts != NULL)
 		memcpy(out->mac, default_mac(k), sizeof(out->mac));
-	k->p->svi_of_vlan[out->vid] = (uint8_t)(IFACE_SVI + i);
+	k->p->svi_of_vlan[out->vid] = (port_no_t)(IFACE_SVI + i);
 	for (unsigned port = 0; port < k->c->n_ports; port++) {
 		if (k->c->ports[port].routed || !cfg_in_vlan(k->c->ports[port].item, out->vid))
 			continue;

@@ -379,7 +379,7 @@ static const char *add_range(struct expansion *out, const char *text, size_t len
 	if (!schema_parse_ranges(range, 0, CFG_SET_BITS - 1, &set, &why))
 		return "the range in [ ] must be such as [1-3] or [1,4-6], below 4096";
 	if (set.n > EXPAND_MAX)
-		return "the range makes more than 128 names";
+		return "the range makes more than " POLICY_MAX_PORTS_TEXT " names";
 	if (out->ranged && set.n != out->n)
 		return "all ranges of one text must be of the same length";
 	for (unsigned k = 1; !out->ranged && k < set.n; k++)

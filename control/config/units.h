@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "dataplane/port_no.h"
+
 enum unit_kind {
 	UNIT_BYTES, // B KB MB GB (1000) KiB MiB GiB (1024); none: bytes
 	UNIT_RATE, // bps K M G; none: bits per second
@@ -62,7 +64,7 @@ bool addr_is_edge(const struct policy_addr *a);
 // ---- ranges in names: "p[1-3]" is p1, p2, p3; "eth[01-02,7]" is eth01, eth02, eth07
 // Several ranges in one text run in step.
 // No port, device, address, host, switch or end of a cable has a longer name.
-enum { EXPAND_MAX = 128, EXPAND_NAME_LEN = 127 };
+enum { EXPAND_MAX = POLICY_MAX_PORTS, EXPAND_NAME_LEN = 127 };
 
 struct expansion {
 	char items[EXPAND_MAX][EXPAND_NAME_LEN + 1];

@@ -358,7 +358,7 @@ static bool publish_routes(void *arg)
 	return !reload_pending(d->reload) && reload_for_routes(d->reload, clock_now_ns(&d->clock));
 }
 
-static void log_plane(void *arg, enum event_type type, uint8_t port, uint64_t n, const char *why)
+static void log_plane(void *arg, enum event_type type, port_no_t port, uint64_t n, const char *why)
 {
 	const struct daemon *d = arg;
 
@@ -610,7 +610,7 @@ void daemon_event(const struct daemon *d, enum event_type type, unsigned port, u
 		  uint64_t b, uint64_t now_ns)
 {
 	const struct event e = {.t_ns = model_time_ns(config_time_scale(d->config), now_ns),
-				.type = (uint16_t)type, .port = (uint8_t)port, .cls = CLASS_NONE,
+				.type = (uint8_t)type, .port = (port_no_t)port, .cls = CLASS_NONE,
 				.a = a, .b = b};
 
 	eventlog_add(d->log, &e, now_ns);

@@ -34,7 +34,9 @@ enum {
 	TIME_LEN = 32,
 	LINE_MAX_LEN = 1024,
 	EVENT_ABOUT_LEN = 128,
-	EVENT_PORTS = UINT8_MAX + 1, // ports, SVIs, tunnel peers, and PORT_NONE
+	// Ports, then SVIs or tunnel peers, and last PORT_NONE (share_of_port).
+	EVENT_NO_PORT = POLICY_MAX_PORTS + FDB_MAX_PEERS,
+	EVENT_PORTS,
 };
 
 struct kept {
@@ -79,6 +81,7 @@ struct eventlog {
 	struct kept lesser[N_EVENT_POOLS - N_EVENT_TYPES][EVENTLOG_KEPT];
 	struct kept alarms[N_EVENT_TYPES][EVENTLOG_ALARMS];
 };
+static_assert((int)N_IFACES <= (int)EVENT_NO_PORT, "each interface has a share");
 static_assert(N_EVENT_POOLS <= UINT8_MAX && EVENTLOG_KEPT <= UINT16_MAX, "pool_of, of_port");
 
 // ---- what the numbers of a record mean, per type
@@ -119,7 +122,7 @@ static void add_port(const struct eventlog *l, struct json_object *row, const ch
 
 static void add_loop(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
-	add_port(l, row, "sent_by", e->a & 0xff);
+	add_port(l, row, "sent_by", e->a & 0xffff);
 	if (e->a >> 16 != 0)
 		row_u64(row, KEY(FDB, vlan), e->a >> 16);
 	if (e->b != 0)
@@ -139,7 +142,7 @@ static void add_peer(const struct eventlog *l, unsigned place, const char *key,
 // The other port: where the address came from, or where it may not go.
 static void add_mac(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
-	uint8_t other = event_mac_other(e->a);
+	port_no_t other = event_mac_other(e->a);
 	char mac[18];
 	unsigned at = 0;
 
@@ -588,11 +591,17 @@ void eventlog_tick(struct eventlog *l, uint64_t now_ns)
 		limit_roll(l, type, &l->limit[type], now_ns);
 }
 
+// The place of an event's port in the tables by port.
+static unsigned share_of_port(const struct event *e)
+{
+	return e->port < EVENT_NO_PORT ? e->port : EVENT_NO_PORT;
+}
+
 // The share that loses its oldest event for a new one: of the port with the most places, the type
 // with the most. Of equals it is that of the new event.
 static struct share *largest_share(struct eventlog *l, const struct pool *p, const struct event *e)
 {
-	unsigned port = e->port, type = e->type;
+	unsigned port = share_of_port(e), type = e->type;
 
 	for (unsigned i = 0; i < EVENT_PORTS; i++)
 		if (p->of_port[i] > p->of_port[port])
@@ -616,21 +625,21 @@ static struct kept *find_place(struct eventlog *l, struct pool *p, const struct 
 	STAILQ_REMOVE_HEAD(&s->kept, of_share);
 	s->n--;
 	TAILQ_REMOVE(&l->by_time, k, by_time);
-	p->of_port[k->e.port]--;
+	p->of_port[share_of_port(&k->e)]--;
 	return k;
 }
 
 static struct kept *keep_event(struct eventlog *l, const struct event *e)
 {
 	struct pool *p = &l->pool[l->pool_of[e->type]];
-	struct share *s = &l->share[e->port][e->type];
+	struct share *s = &l->share[share_of_port(e)][e->type];
 	struct kept *k = find_place(l, p, e);
 
 	if (s->n++ == 0)
 		STAILQ_INIT(&s->kept);
 	STAILQ_INSERT_TAIL(&s->kept, k, of_share);
 	TAILQ_INSERT_TAIL(&l->by_time, k, by_time);
-	p->of_port[e->port]++;
+	p->of_port[share_of_port(e)]++;
 	k->e = *e;
 	k->seq = ++l->total;
 	return k;
@@ -641,7 +650,9 @@ static bool line_is_due(const struct eventlog *l, const struct limit *lim, const
 {
 	bool has_room = l->pool_of[e->type] != POOL_ROUTINE || lim->written < LOG_BURST;
 
-	return lim->of_port[e->port] == 0 || (has_room && lim->of_port[e->port] < LOG_BURST);
+	unsigned written = lim->of_port[share_of_port(e)];
+
+	return written == 0 || (has_room && written < LOG_BURST);
 }
 
 void eventlog_add(struct eventlog *l, const struct event *e, uint64_t now_ns)
@@ -665,7 +676,7 @@ void eventlog_add_about(struct eventlog *l, const struct event *e, const char *a
 	limit_roll(l, e->type, lim, now_ns);
 	if (line_is_due(l, lim, e)) {
 		lim->written++;
-		lim->of_port[e->port]++;
+		lim->of_port[share_of_port(e)]++;
 		write_line(l, k);
 	} else {
 		lim->suppressed++;

@@ -44,7 +44,7 @@ static const uint8_t *mac_of(void *arg, unsigned port)
 static bool send_frame(void *arg, unsigned port, const struct inof_frame *out)
 {
 	const struct inof_agent *a = arg;
-	struct control_frame f = {.port = (uint8_t)port, .len = out->len};
+	struct control_frame f = {.port = (port_no_t)port, .len = out->len};
 
 	memcpy(f.bytes, out->bytes, out->len);
 	return switch_send(a->d->sw, &f, SEND_OTHER);

@@ -31,7 +31,7 @@ static bool local(void *arg, unsigned port, struct lldp_local *out)
 static bool send_frame(void *arg, unsigned port, const uint8_t *bytes, uint16_t len)
 {
 	const struct lldp *l = arg;
-	struct control_frame f = {.port = (uint8_t)port, .len = len};
+	struct control_frame f = {.port = (port_no_t)port, .len = len};
 
 	memcpy(f.bytes, bytes, len);
 	return switch_send(l->d->sw, &f, SEND_OTHER);

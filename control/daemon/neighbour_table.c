@@ -35,7 +35,7 @@ const char *const neighbour_state_name[N_NEIGHBOUR_STATES] = {
 
 // ---- the table
 
-static uint32_t bucket_of(uint8_t port, const struct policy_addr *a)
+static uint32_t bucket_of(port_no_t port, const struct policy_addr *a)
 {
 	uint64_t h = port;
 
@@ -44,7 +44,7 @@ static uint32_t bucket_of(uint8_t port, const struct policy_addr *a)
 	return (uint32_t)(h >> 20) % BUCKETS;
 }
 
-struct neighbour *neighbour_find(struct neighbour_table *t, uint8_t port,
+struct neighbour *neighbour_find(struct neighbour_table *t, port_no_t port,
 				 const struct policy_addr *a)
 {
 	for (uint32_t i = t->bucket[bucket_of(port, a)]; i != NONE; i = t->slot[i].next) {
@@ -153,7 +153,7 @@ static bool give_up_one(struct neighbour_table *t, unsigned port, bool known_too
 }
 
 // NULL: there is no room.
-static struct neighbour *add(struct neighbour_table *t, uint8_t port, const struct policy_addr *a,
+static struct neighbour *add(struct neighbour_table *t, port_no_t port, const struct policy_addr *a,
 			     enum neighbour_state state, uint64_t now_ns)
 {
 	uint32_t *bucket = &t->bucket[bucket_of(port, a)];
@@ -278,7 +278,7 @@ void neighbour_tick(struct neighbour_table *t, uint64_t now_ns)
 
 // ---- what comes in
 
-void neighbour_want(struct neighbour_table *t, uint8_t port, const struct policy_addr *a,
+void neighbour_want(struct neighbour_table *t, port_no_t port, const struct policy_addr *a,
 		    bool as_route, uint64_t now_ns)
 {
 	struct neighbour *n = neighbour_find(t, port, a);
@@ -309,7 +309,7 @@ static void replace_mac(struct neighbour_table *t, struct neighbour *n, const ui
 	enter(t, n, answer ? NEIGHBOUR_REACHABLE : NEIGHBOUR_STALE, now_ns);
 }
 
-void neighbour_receive(struct neighbour_table *t, uint8_t port, const struct policy_addr *a,
+void neighbour_receive(struct neighbour_table *t, port_no_t port, const struct policy_addr *a,
 		     const uint8_t *mac, enum neighbour_rx how, bool overrides, uint64_t now_ns)
 {
 	struct neighbour *n = neighbour_find(t, port, a);
@@ -339,7 +339,7 @@ void neighbour_receive(struct neighbour_table *t, uint8_t port, const struct pol
 	}
 }
 
-void neighbour_set_static(struct neighbour_table *t, uint8_t port, const struct policy_addr *a,
+void neighbour_set_static(struct neighbour_table *t, port_no_t port, const struct policy_addr *a,
 			  const uint8_t *mac, uint64_t now_ns)
 {
 	struct neighbour *n = neighbour_find(t, port, a);
@@ -362,7 +362,7 @@ void neighbour_begin_policy(struct neighbour_table *t)
 }
 
 void neighbour_end_policy(struct neighbour_table *t,
-			  bool (*keep)(void *arg, uint8_t port, const struct policy_addr *a),
+			  bool (*keep)(void *arg, port_no_t port, const struct policy_addr *a),
 			  uint64_t now_ns)
 {
 	for (unsigned i = 0; i < NEIGHBOUR_MAX; i++) {

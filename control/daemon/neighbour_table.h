@@ -49,7 +49,7 @@ extern const char *const neighbour_state_name[N_NEIGHBOUR_STATES];
 
 struct neighbour {
 	struct policy_addr addr;
-	uint8_t port;
+	port_no_t port;
 	uint8_t state; // enum neighbour_state
 	bool wanted; // a route needs it
 	bool used; // slot of the table
@@ -65,14 +65,14 @@ struct neighbour {
 
 struct neighbour_ops {
 	// Sends a request for an address to the station mac; NULL: to all stations.
-	void (*probe)(void *arg, uint8_t port, const struct policy_addr *a, const uint8_t *mac);
+	void (*probe)(void *arg, port_no_t port, const struct policy_addr *a, const uint8_t *mac);
 	// What the workers shall use; NULL: nothing.
-	void (*set)(void *arg, uint8_t port, const struct policy_addr *a, const uint8_t *mac);
+	void (*set)(void *arg, port_no_t port, const struct policy_addr *a, const uint8_t *mac);
 	// A neighbour's MAC address has changed. May be NULL.
-	void (*changed)(void *arg, uint8_t port, const struct policy_addr *a, const uint8_t *mac,
+	void (*changed)(void *arg, port_no_t port, const struct policy_addr *a, const uint8_t *mac,
 			uint64_t now_ns);
 	// A next hop of a route does not answer; or it answers again.
-	void (*next_hop)(void *arg, uint8_t port, const struct policy_addr *a, bool answers);
+	void (*next_hop)(void *arg, port_no_t port, const struct policy_addr *a, bool answers);
 };
 
 struct neighbour_stats {
@@ -90,7 +90,7 @@ __attribute__((warn_unused_result)) int neighbour_table_create(const struct neig
 void neighbour_table_destroy(struct neighbour_table *t); // NULL is fine
 
 // A frame wants to go there, or (as_route) a route does.
-void neighbour_want(struct neighbour_table *t, uint8_t port, const struct policy_addr *a,
+void neighbour_want(struct neighbour_table *t, port_no_t port, const struct policy_addr *a,
 		    bool as_route, uint64_t now_ns);
 
 enum neighbour_rx {
@@ -100,24 +100,24 @@ enum neighbour_rx {
 };
 // mac NULL: the frame has none, as the station knows that we have it (RFC 4861 7.2.4). overrides:
 // it replaces another address that is known.
-void neighbour_receive(struct neighbour_table *t, uint8_t port, const struct policy_addr *a,
+void neighbour_receive(struct neighbour_table *t, port_no_t port, const struct policy_addr *a,
 		     const uint8_t *mac, enum neighbour_rx how, bool overrides, uint64_t now_ns);
 
 // Takes the place of whatever was known.
-void neighbour_set_static(struct neighbour_table *t, uint8_t port, const struct policy_addr *a,
+void neighbour_set_static(struct neighbour_table *t, port_no_t port, const struct policy_addr *a,
 			  const uint8_t *mac, uint64_t now_ns);
 
 // A new policy: between these two the calls above name each static and each wanted row again; a row
 // that is not named is neither any more. `keep` decides whether such a row may stay.
 void neighbour_begin_policy(struct neighbour_table *t);
 void neighbour_end_policy(struct neighbour_table *t,
-			  bool (*keep)(void *arg, uint8_t port, const struct policy_addr *a),
+			  bool (*keep)(void *arg, port_no_t port, const struct policy_addr *a),
 			  uint64_t now_ns);
 
 // Once per control loop: does what is due.
 void neighbour_tick(struct neighbour_table *t, uint64_t now_ns);
 
-struct neighbour *neighbour_find(struct neighbour_table *t, uint8_t port,
+struct neighbour *neighbour_find(struct neighbour_table *t, port_no_t port,
 				 const struct policy_addr *a); // NULL: not known
 // The i-th slot, NULL when it is free; i below NEIGHBOUR_MAX.
 const struct neighbour *neighbour_at(const struct neighbour_table *t, unsigned i);

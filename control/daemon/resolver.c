@@ -38,7 +38,7 @@ struct resolver {
 // ---- addresses of the switch
 
 // The interface, or one without addresses.
-static struct iface iface_of(const struct resolver *r, uint8_t no)
+static struct iface iface_of(const struct resolver *r, port_no_t no)
 {
 	struct iface i = {0};
 
@@ -64,7 +64,7 @@ static const struct policy_addr *own_beside(const struct iface *i, const struct 
 
 // ---- frames out
 
-static void transmit(struct resolver *r, uint8_t port, const struct neighbour_msg *m)
+static void transmit(struct resolver *r, port_no_t port, const struct neighbour_msg *m)
 {
 	struct control_frame f = {.port = port};
 
@@ -73,7 +73,7 @@ static void transmit(struct resolver *r, uint8_t port, const struct neighbour_ms
 		r->unsent++; // sent again by a timer, or requested again by the station
 }
 
-static void on_probe(void *arg, uint8_t port, const struct policy_addr *a, const uint8_t *mac)
+static void on_probe(void *arg, port_no_t port, const struct policy_addr *a, const uint8_t *mac)
 {
 	struct resolver *r = arg;
 	const struct iface in = iface_of(r, port);
@@ -94,7 +94,7 @@ static void on_probe(void *arg, uint8_t port, const struct policy_addr *a, const
 	transmit(r, port, &m);
 }
 
-static void on_set(void *arg, uint8_t port, const struct policy_addr *a, const uint8_t *mac)
+static void on_set(void *arg, port_no_t port, const struct policy_addr *a, const uint8_t *mac)
 {
 	struct resolver *r = arg;
 
@@ -102,7 +102,7 @@ static void on_set(void *arg, uint8_t port, const struct policy_addr *a, const u
 		r->no_room++;
 }
 
-static void on_changed(void *arg, uint8_t port, const struct policy_addr *a, const uint8_t *mac,
+static void on_changed(void *arg, port_no_t port, const struct policy_addr *a, const uint8_t *mac,
 		       uint64_t now_ns)
 {
 	struct resolver *r = arg;
@@ -117,7 +117,7 @@ static void on_changed(void *arg, uint8_t port, const struct policy_addr *a, con
 	switch_say(r->sw, EVENT_NEIGHBOUR_MAC, port, be32_get(a->ip + (v6 ? 12 : 0)), b);
 }
 
-static void on_next_hop(void *arg, uint8_t port, const struct policy_addr *a, bool answers)
+static void on_next_hop(void *arg, port_no_t port, const struct policy_addr *a, bool answers)
 {
 	const struct resolver *r = arg;
 	const struct event e = {.t_ns = r->now_ns, .port = port, .cls = CLASS_NONE,
@@ -186,7 +186,7 @@ void resolver_poll(struct resolver *r, uint64_t now_ns)
 
 // ---- policies
 
-static bool may_stay(void *arg, uint8_t port, const struct policy_addr *a)
+static bool may_stay(void *arg, port_no_t port, const struct policy_addr *a)
 {
 	const struct resolver *r = arg;
 	const struct iface in = iface_of(r, port);

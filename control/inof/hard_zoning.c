@@ -38,7 +38,7 @@ static struct zone_station station_of(const struct inof_host_view *h, uint16_t *
 				 .zones = zones};
 
 	if (h->origin == INOF_AT_PORT)
-		s.at = (uint8_t)(1 + h->port);
+		s.at = (port_no_t)(1 + h->port);
 	if (h->mac != NULL)
 		memcpy(s.mac, h->mac, sizeof(s.mac));
 	for (unsigned w = 0; s.n_zones < h->n_zones; w++)

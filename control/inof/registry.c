@@ -82,7 +82,7 @@ static void take_key(struct inof_registry *r, struct host *h, const struct key *
 void registry_say(const struct inof_registry *r, enum event_type type, const struct host *h,
 		unsigned port, uint32_t a, uint64_t now_ns)
 {
-	struct event e = {.t_ns = now_ns, .type = (uint16_t)type, .port = (uint8_t)port,
+	struct event e = {.t_ns = now_ns, .type = (uint8_t)type, .port = (port_no_t)port,
 			  .cls = CLASS_NONE, .a = a};
 	char about[INOF_IP_TEXT] = "";
 
@@ -344,7 +344,7 @@ static struct host *create_host(struct inof_registry *r, struct ip_key ip, enum 
 		h->no++;
 	h->ip = ip;
 	h->origin = origin;
-	h->port = (uint8_t)port;
+	h->port = (port_no_t)port;
 	h->version = VERSION_UNKNOWN;
 	// A host that comes back must not take an acknowledgement of its former life for a new one.
 	h->seq = (uint32_t)flow_end(flow_mix(r->hash ^ r->seed, ++r->n_created));
@@ -518,7 +518,7 @@ static void move_to_port(struct inof_registry *r, struct host *h, unsigned port)
 		return;
 	set_ports_share(r, h, -1);
 	h->origin = INOF_AT_PORT;
-	h->port = (uint8_t)port;
+	h->port = (port_no_t)port;
 	set_ports_share(r, h, 1);
 	zoning_place(r, h);
 }

@@ -28,7 +28,7 @@
 enum {
 	INOF_HOSTS = 8000,
 	INOF_LOCAL = 1000, // of these, for hosts at ports of this switch alone
-	INOF_PORTS = 128,
+	INOF_PORTS = POLICY_MAX_PORTS,
 	INOF_PINS = 1000,
 	INOF_WINDOW = 16, // notices on their way to a host: hosts that came,
 	INOF_WINDOW_ALL = 32, // and with those that went
@@ -179,7 +179,7 @@ struct inof_host_view {
 	struct ip_key ip;
 	const struct inof_service *service;
 	enum inof_origin origin;
-	uint8_t port; // INOF_AT_PORT
+	port_no_t port; // INOF_AT_PORT
 	uint32_t peer; // INOF_AT_PEER
 	bool online, subscribes, silent;
 	enum inof_reason reason; // why it is not online; INOF_NO_FAULT: it is
@@ -218,7 +218,7 @@ struct inof_told {
 	uint64_t first_ns, acked_ns; // acked_ns 0: not yet, or never
 	struct ip_key about, receiver;
 	uint32_t seq;
-	uint8_t port; // of the receiver
+	port_no_t port; // of the receiver
 	uint8_t reason;
 	bool online;
 	uint16_t sent; // how often

@@ -43,7 +43,7 @@ struct host {
 	struct ip_key ip;
 	uint16_t no, next_by_ip, next_by_key;
 	enum inof_origin origin;
-	uint8_t port;
+	port_no_t port;
 	uint32_t peer;
 	struct key key; // len 0: it is registered no more
 	uint64_t key_hash; // of the key, also when it is registered no more

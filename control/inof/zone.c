@@ -87,7 +87,7 @@ const char *inof_member_parse(const char *text, inof_port_fn *port, const void *
 			return "is no address, prefix, range, port of the switch, or NQN (which "
 			       "begins with nqn., iqn. or *)";
 		m.kind = INOF_MEMBER_PORT;
-		m.port = (uint8_t)no;
+		m.port = (port_no_t)no;
 	}
 	if (wrong == NULL)
 		*out = m;

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "control/inof/wire.h"
+#include "dataplane/port_no.h"
 
 enum {
 	INOF_ZONES = 1000, // beside the default zone
@@ -26,7 +27,7 @@ enum inof_member_kind { INOF_MEMBER_IP, INOF_MEMBER_NQN, INOF_MEMBER_PORT };
 struct inof_member {
 	enum inof_member_kind kind;
 	struct ip_key first, last; // INOF_MEMBER_IP; of one family
-	uint8_t port; // INOF_MEMBER_PORT
+	port_no_t port; // INOF_MEMBER_PORT
 	char *text; // as written
 };
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 enum {
-	PORTS = 1 << 8 * sizeof(((struct inof_member *)0)->port),
 	GRAM = 8, // bytes of the key of a pattern with neither a head nor a tail
 	LENGTHS = INOF_NQN_MAX + 1,
 };
@@ -40,7 +39,7 @@ struct zone_index {
 	struct pattern *patterns;
 	uint32_t *buckets; // of patterns; + 1
 	struct shape *shapes; // no two equal
-	uint64_t ports[PORTS][ZONE_WORDS];
+	uint64_t ports[POLICY_MAX_PORTS][ZONE_WORDS];
 };
 
 static void add_zone(uint64_t set[ZONE_WORDS], unsigned zone)

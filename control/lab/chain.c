@@ -45,7 +45,7 @@ void chain_begin(struct chain *c, uint64_t now_ns)
 // Queues in one order, for the first of a cycle.
 static uint64_t rank(struct chain_queue q)
 {
-	return (uint64_t)q.sw << 16 | (uint64_t)q.port << 8 | q.cls;
+	return (uint64_t)q.sw << 24 | (uint64_t)q.port << 8 | q.cls;
 }
 
 // ---- findings
@@ -365,7 +365,7 @@ uint32_t chain_fabric_stuck(const struct fabric *f, uint32_t sw, int port, int c
 	for (uint32_t p = 0; p < f->sc->switches[sw].n_ports; p++)
 		for (unsigned k = 0; k < N_CLASSES; k++) {
 			uint64_t since =
-				still_since(f, (struct chain_queue){sw, (uint8_t)p, (uint8_t)k});
+				still_since(f, (struct chain_queue){sw, (port_no_t)p, (uint8_t)k});
 
 			n += (port < 0 || (uint32_t)port == p) && (cls < 0 || (unsigned)cls == k) &&
 			     since <= c->now_ns && c->now_ns - since >= c->stuck_ns;
@@ -450,7 +450,9 @@ void chain_fabric_look(struct fabric *f)
 				if (switch_pfc_rx(f->switches[s].sw, p)->paused != 0 &&
 				    is_paused(f->switches[s].sw, p, k))
 					look_at_queue(
-						f, (struct chain_queue){s, (uint8_t)p, (uint8_t)k});
+						f,
+						(struct chain_queue){s, (port_no_t)p,
+								     (uint8_t)k});
 	for (uint32_t s = 0; s < f->sc->n_switches; s++)
 		for (uint32_t p = 0; p < f->sc->switches[s].n_ports; p++)
 			for (unsigned pg = 0; pg < N_PGS; pg++) {
@@ -490,7 +492,7 @@ uint32_t chain_fabric_congested(const struct fabric *f, struct chain_congested *
 	for (uint32_t s = 0; s < f->sc->n_switches; s++)
 		for (uint32_t p = 0; p < f->sc->switches[s].n_ports; p++)
 			for (unsigned k = 0; k < N_CLASSES; k++) {
-				struct chain_congested x = {{s, (uint8_t)p, (uint8_t)k}, 0};
+				struct chain_congested x = {{s, (port_no_t)p, (uint8_t)k}, 0};
 
 				x.chains = f->chain->congested[index_of(f, x.queue)];
 				if (x.chains != 0)

@@ -26,7 +26,8 @@ enum { CHAIN_MAX_HOPS = 1024, CHAIN_MAX_FINDINGS = 4096 };
 // A queue of a switch, by the class whose frames wait in it.
 struct chain_queue {
 	uint32_t sw;
-	uint8_t port, cls;
+	port_no_t port;
+	uint8_t cls;
 };
 
 enum chain_by {

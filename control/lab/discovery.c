@@ -37,7 +37,7 @@ static bool switch_sends(void *arg, unsigned port, const uint8_t *bytes, uint16_
 {
 	const struct speaker *s = arg;
 	struct fabric_switch *sw = &s->f->switches[s->i];
-	struct control_frame f = {.port = (uint8_t)port, .len = len};
+	struct control_frame f = {.port = (port_no_t)port, .len = len};
 
 	memcpy(f.bytes, bytes, len);
 	actor_poke(&sw->actor);

@@ -99,7 +99,8 @@ struct fabric {
 	struct fabric_loss {
 		bool seen;
 		uint32_t sw;
-		uint8_t port, cls;
+		port_no_t port;
+		uint8_t cls;
 		uint64_t t_ns, count;
 	} first_loss;
 	bool out_of_memory; // frames ran out: nothing measured since is true

@@ -96,7 +96,7 @@ static int route(const struct fabric *f, uint32_t sw, const struct sc_fault *rel
 					   .n_nexthops = (uint16_t)w.n,
 					   .nexthops = next};
 		if (n++ != 0 && track == last_track && w.n == last.n &&
-		    memcmp(w.ports, last.ports, w.n) == 0) {
+		    memcmp(w.ports, last.ports, w.n * sizeof(*w.ports)) == 0) {
 			r->nexthops = r[-1].nexthops;
 			continue;
 		}

@@ -63,7 +63,7 @@ static const uint8_t *mac_of(void *arg, unsigned port)
 static bool switch_sends(void *arg, unsigned port, const struct inof_frame *out)
 {
 	struct registrar *s = arg;
-	struct control_frame f = {.port = (uint8_t)port, .len = out->len};
+	struct control_frame f = {.port = (port_no_t)port, .len = out->len};
 
 	memcpy(f.bytes, out->bytes, out->len);
 	actor_poke(&s->sw->actor);

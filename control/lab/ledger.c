@@ -49,7 +49,7 @@ static void catch_up(struct storm_log *l, const struct storm_pick *p, uint64_t k
 	for (uint64_t n = storm_log_count(l, p); n < known; n++)
 		add_record(l, &(struct storm_record){.t_ns = t_ns,
 						     .sw = p->sw,
-						     .port = (uint8_t)p->port,
+						     .port = (port_no_t)p->port,
 						     .cls = (uint8_t)p->cls,
 						     .what = (uint8_t)p->what});
 }

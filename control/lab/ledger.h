@@ -19,7 +19,8 @@ enum storm_what { STORM_DETECTED, STORM_RESTORED, STORM_ESCALATED, N_STORM_WHAT 
 struct storm_record {
 	uint64_t t_ns;
 	uint32_t sw;
-	uint8_t port, cls, what; // enum storm_what
+	port_no_t port;
+	uint8_t cls, what; // enum storm_what
 };
 
 struct storm_log {

@@ -139,10 +139,10 @@ struct way routes_way(const struct routes *r, uint32_t sw, uint32_t host,
 		route = given(s->routes, s->n_routes, host);
 	if (route != NULL) {
 		w.n = route->n_ports;
-		memcpy(w.ports, route->ports, route->n_ports);
+		memcpy(w.ports, route->ports, route->n_ports * sizeof(*w.ports));
 	} else if (edge == (int)sw) {
 		w.n = 1;
-		w.ports[0] = (uint8_t)l->end[l->end[0].is_switch ? 0 : 1].port;
+		w.ports[0] = (port_no_t)l->end[l->end[0].is_switch ? 0 : 1].port;
 	} else if (edge >= 0) {
 		const uint16_t *hops = &r->hops[(size_t)edge * r->sc->n_switches];
 
@@ -151,7 +151,7 @@ struct way routes_way(const struct routes *r, uint32_t sw, uint32_t host,
 
 			if (e != NULL && e->is_switch && hops[sw] != UNREACHED &&
 			    hops[e->node] + 1 == hops[sw])
-				w.ports[w.n++] = (uint8_t)p;
+				w.ports[w.n++] = (port_no_t)p;
 		}
 	}
 	return w;
@@ -167,7 +167,8 @@ uint16_t routes_track(const struct routes *r, uint32_t sw, uint32_t host)
 // ---- addresses
 void routes_port_mac(uint32_t sw, uint32_t port, uint8_t mac[6])
 {
-	const uint8_t m[6] = {2, 1, (uint8_t)(sw >> 8), (uint8_t)sw, 0, (uint8_t)port};
+	const uint8_t m[6] = {2, 1, (uint8_t)(sw >> 8), (uint8_t)sw, (uint8_t)(port >> 8),
+			      (uint8_t)port};
 
 	memcpy(mac, m, sizeof(m));
 }

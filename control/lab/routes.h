@@ -28,7 +28,7 @@ bool routes_reach(const struct routes *r, uint32_t from, uint32_t to);
 // The ports of a switch by which frames leave for a host: all equal ways. n 0: there is none.
 struct way {
 	unsigned n;
-	uint8_t ports[MAX_NEXTHOPS];
+	port_no_t ports[MAX_NEXTHOPS];
 };
 // more: n further routes, which count before those of the switch.
 struct way routes_way(const struct routes *r, uint32_t sw, uint32_t host,

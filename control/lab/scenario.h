@@ -31,7 +31,7 @@ struct sc_route {
 	struct cfg_pos at;
 	uint32_t host;
 	uint32_t n_ports;
-	const uint8_t *ports; // 0-based
+	const port_no_t *ports; // 0-based
 };
 
 struct sc_switch {

@@ -622,7 +622,7 @@ uint32_t sc_read_routes(struct sc_builder *b, uint32_t sw, const struct cfg_list
 	for (unsigned r = 0; r < list->n; r++, k++) {
 		const struct sc_text to = {k->to.text, k->to.at,
 					   arena_printf(b->r.arena, "%s.to", k->map.path)};
-		uint8_t *ports = arena_alloc(b->r.arena, k->via.n);
+		port_no_t *ports = arena_alloc(b->r.arena, k->via.n * sizeof(*ports));
 		bool ok = k->via.n != 0;
 		struct sc_route *all;
 		unsigned n;
@@ -634,7 +634,7 @@ uint32_t sc_read_routes(struct sc_builder *b, uint32_t sw, const struct cfg_list
 			const struct cfg_val *v = &k->via.items[i];
 			int p = port_number(v->text) - 1;
 
-			ports[i] = (uint8_t)p;
+			ports[i] = (port_no_t)p;
 			if (p < 0 || (uint32_t)p >= s->n_ports || s->ports[p].link == SC_NO_LINK)
 				ok = diag_add(b->r.sink, DIAG_ERROR, v->at, k->via.map.path,
 					      "%s has no linked port %s", s->name,

@@ -72,15 +72,15 @@ int tunnels_set(const struct scenario *sc, uint32_t sw, struct config *c)
 }
 
 // Where the host is: at the port that leads to it, or behind the tunnel to its VTEP.
-static uint8_t place_of(const struct scenario *sc, uint32_t sw, uint32_t host,
-			const struct policy *p, uint8_t port)
+static port_no_t place_of(const struct scenario *sc, uint32_t sw, uint32_t host,
+			const struct policy *p, port_no_t port)
 {
 	uint8_t vtep[16] = {0};
 
 	if (p->vtep == NULL || !p->vtep->here || routes_edge(sc, host) == (int)sw)
 		return port;
 	address((uint32_t)routes_edge(sc, host), vtep);
-	return (uint8_t)(VTEP_FIRST + vtep_peer_of(p->vtep, vtep));
+	return (port_no_t)(VTEP_FIRST + vtep_peer_of(p->vtep, vtep));
 }
 
 // The same address in the tagged VLANs of flows that its port carries.

@@ -221,15 +221,15 @@ void mirror_destroy(struct mirror *m)
 	free(m);
 }
 
-uint8_t mirror_iface(const struct mirror *m, uint32_t ifindex)
+port_no_t mirror_iface(const struct mirror *m, uint32_t ifindex)
 {
 	for (unsigned i = 0; ifindex != 0 && i < N_IFACES; i++)
 		if (m->ifindex[i] == ifindex)
-			return (uint8_t)i;
+			return (port_no_t)i;
 	return PORT_NONE;
 }
 
-uint32_t mirror_ifindex(const struct mirror *m, uint8_t iface)
+uint32_t mirror_ifindex(const struct mirror *m, port_no_t iface)
 {
 	return m->ifindex[iface];
 }
@@ -490,14 +490,14 @@ static bool is_group(const struct policy_addr *a)
 
 static void neighbour_remove(struct mirror *m, struct neighbour_row *n)
 {
-	uint8_t iface = mirror_iface(m, n->key.ifindex);
+	port_no_t iface = mirror_iface(m, n->key.ifindex);
 
 	if (n->has_mac && iface != PORT_NONE)
 		m->ops->neighbour(m->arg, iface, &n->key.addr, NULL);
 	table_remove(&m->neighbours, &n->row);
 }
 
-void mirror_bind(struct mirror *m, uint8_t iface, uint32_t ifindex)
+void mirror_bind(struct mirror *m, port_no_t iface, uint32_t ifindex)
 {
 	struct row *next;
 
@@ -516,7 +516,7 @@ static void apply_neighbour(struct mirror *m, const struct kernel_msg *msg, uint
 	const struct kernel_neighbour *k = &msg->neighbour;
 	const struct neighbour_key key = {.ifindex = k->ifindex, .addr = k->addr};
 	struct neighbour_row *n = (void *)table_find(&m->neighbours, &key);
-	uint8_t iface = mirror_iface(m, k->ifindex);
+	port_no_t iface = mirror_iface(m, k->ifindex);
 	// The kernel takes any MAC address, also one that would make groups of frames to a station.
 	bool known = k->has_mac && (k->state & NUD_KNOWN) != 0 && is_station_mac(k->mac), changed;
 
@@ -739,7 +739,7 @@ static unsigned nexthops_of(const struct mirror *m, const struct route *r, struc
 	}
 	for (unsigned i = 0; i < w->n; i++) {
 		const struct kernel_hop *h = &w->hops[i];
-		uint8_t iface = h->dead ? PORT_NONE : mirror_iface(m, h->ifindex);
+		port_no_t iface = h->dead ? PORT_NONE : mirror_iface(m, h->ifindex);
 
 		if (iface == PORT_NONE)
 			continue;
@@ -888,7 +888,7 @@ void mirror_walk_neighbours(const struct mirror *m,
 	}
 }
 
-bool mirror_find_neighbour(const struct mirror *m, uint8_t iface, const struct policy_addr *a,
+bool mirror_find_neighbour(const struct mirror *m, port_no_t iface, const struct policy_addr *a,
 			   struct mirror_neighbour *out)
 {
 	struct neighbour_key key = {.ifindex = m->ifindex[iface], .addr = *a};

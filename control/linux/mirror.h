@@ -23,9 +23,9 @@ struct mirror;
 // Called for each neighbour on an interface of the switch that has another MAC address, or none any
 // more (mac NULL).
 struct mirror_ops {
-	void (*neighbour)(void *arg, uint8_t iface, const struct policy_addr *a,
+	void (*neighbour)(void *arg, port_no_t iface, const struct policy_addr *a,
 			  const uint8_t *mac);
-	void (*stale)(void *arg, uint8_t iface, const struct policy_addr *a); // state NUD_STALE
+	void (*stale)(void *arg, port_no_t iface, const struct policy_addr *a); // state NUD_STALE
 };
 
 enum { MIRROR_PREFIXES = 131072 };
@@ -38,9 +38,9 @@ void mirror_destroy(struct mirror *m); // NULL is fine
 // The device of an interface number (adj_port() of an adjacency): of a port or an SVI. The
 // neighbours of the device before are forgotten. Messages about the neighbours of other devices are
 // ignored. ifindex 0: the interface has no device.
-void mirror_bind(struct mirror *m, uint8_t iface, uint32_t ifindex);
-uint8_t mirror_iface(const struct mirror *m, uint32_t ifindex); // PORT_NONE: not of the switch
-uint32_t mirror_ifindex(const struct mirror *m, uint8_t iface); // 0: none
+void mirror_bind(struct mirror *m, port_no_t iface, uint32_t ifindex);
+port_no_t mirror_iface(const struct mirror *m, uint32_t ifindex); // PORT_NONE: not of the switch
+uint32_t mirror_ifindex(const struct mirror *m, port_no_t iface); // 0: none
 
 enum {
 	MIRROR_ROUTES = 1, // the routes of the switch may differ
@@ -76,7 +76,7 @@ struct mirror_route {
 	struct policy_addr to;
 	uint8_t type; // enum kernel_route_type
 	uint8_t protocol;
-	uint8_t iface; // PORT_NONE: not of the switch
+	port_no_t iface; // PORT_NONE: not of the switch
 	bool no_room; // the last mirror_routes() left the prefix out
 	bool refused; // by a router advertisement or a redirect
 	bool dead;
@@ -91,7 +91,7 @@ void mirror_walk_routes(const struct mirror *m,
 			void (*fn)(void *arg, const struct mirror_route *r), void *arg);
 
 struct mirror_neighbour {
-	uint8_t iface;
+	port_no_t iface;
 	struct policy_addr addr;
 	const uint8_t *mac; // NULL: not known
 	uint16_t state; // NUD_REACHABLE and others
@@ -101,5 +101,5 @@ struct mirror_neighbour {
 void mirror_walk_neighbours(const struct mirror *m,
 			    void (*fn)(void *arg, const struct mirror_neighbour *n), void *arg);
 // False: not known.
-bool mirror_find_neighbour(const struct mirror *m, uint8_t iface, const struct policy_addr *a,
+bool mirror_find_neighbour(const struct mirror *m, port_no_t iface, const struct policy_addr *a,
 			   struct mirror_neighbour *out);

@@ -39,7 +39,7 @@ static const struct policy *policy_of(const struct plane *p)
 	return switch_policy(p->sw);
 }
 
-static void report(const struct plane *p, enum event_type type, uint8_t port, uint64_t n,
+static void report(const struct plane *p, enum event_type type, port_no_t port, uint64_t n,
 		   const char *why)
 {
 	p->ops->event(p->arg, type, port, n, why);
@@ -47,7 +47,7 @@ static void report(const struct plane *p, enum event_type type, uint8_t port, ui
 
 // ---- neighbours
 
-static bool is_gateway(const struct plane *p, uint8_t iface, const struct policy_addr *a)
+static bool is_gateway(const struct plane *p, port_no_t iface, const struct policy_addr *a)
 {
 	const struct policy_routes *r = &policy_of(p)->routes;
 
@@ -58,7 +58,7 @@ static bool is_gateway(const struct plane *p, uint8_t iface, const struct policy
 	return false;
 }
 
-static void ask(struct plane *p, uint8_t iface, const struct policy_addr *a, bool gateway)
+static void ask(struct plane *p, port_no_t iface, const struct policy_addr *a, bool gateway)
 {
 	uint32_t ifindex = mirror_ifindex(p->mirror, iface);
 
@@ -68,7 +68,8 @@ static void ask(struct plane *p, uint8_t iface, const struct policy_addr *a, boo
 	netlink_ask_neighbour(p->netlink, ifindex, a, gateway);
 }
 
-static void on_neighbour(void *arg, uint8_t iface, const struct policy_addr *a, const uint8_t *mac)
+static void on_neighbour(void *arg, port_no_t iface, const struct policy_addr *a,
+			 const uint8_t *mac)
 {
 	struct plane *p = arg;
 
@@ -77,14 +78,14 @@ static void on_neighbour(void *arg, uint8_t iface, const struct policy_addr *a, 
 }
 
 // Frames between stations do not pass the kernel, so it does not know that a neighbour is in use.
-static void on_stale(void *arg, uint8_t iface, const struct policy_addr *a)
+static void on_stale(void *arg, port_no_t iface, const struct policy_addr *a)
 {
 	struct plane *p = arg;
 
 	ask(p, iface, a, is_gateway(p, iface, a));
 }
 
-static bool is_managed(const struct plane *p, uint8_t iface, const struct policy_addr *a)
+static bool is_managed(const struct plane *p, port_no_t iface, const struct policy_addr *a)
 {
 	struct mirror_neighbour n;
 
@@ -106,8 +107,8 @@ static void manage_peers(struct plane *p)
 			memcpy(a.ip, v->peers[k], sizeof(a.ip));
 			for (unsigned n = 0; n < i.n_addrs; n++)
 				here |= addr_holds(&i.addrs[n], &a);
-			if (here && !is_managed(p, (uint8_t)no, &a))
-				ask(p, (uint8_t)no, &a, true);
+			if (here && !is_managed(p, (port_no_t)no, &a))
+				ask(p, (port_no_t)no, &a, true);
 		}
 }
 
@@ -164,7 +165,7 @@ static void watch(const struct plane *p, int fd, unsigned slot)
 	(void)epoll_ctl(p->epoll, EPOLL_CTL_ADD, fd, &e); // without it the loop is late, no more
 }
 
-static void close_tap(struct plane *p, uint8_t iface)
+static void close_tap(struct plane *p, port_no_t iface)
 {
 	mirror_bind(p->mirror, iface, 0);
 	linux_tap_close(&p->iface[iface].tap);
@@ -249,7 +250,7 @@ static void adapt_tap(struct plane *p, const struct iface *i)
 
 // The numbers of the taps' interfaces in a policy, which may number SVIs anew. PORT_NONE: the
 // policy has no such interface. True: some number differs.
-static bool numbers_in(const struct plane *p, const struct policy *policy, uint8_t to[N_IFACES])
+static bool numbers_in(const struct plane *p, const struct policy *policy, port_no_t to[N_IFACES])
 {
 	bool moved = false;
 	struct iface i;
@@ -260,7 +261,7 @@ static bool numbers_in(const struct plane *p, const struct policy *policy, uint8
 		for (unsigned no = 0; iface_get(policy, next, &i) && no < N_IFACES; no++)
 			if (p->iface[no].tap.fd >= 0 &&
 			    strncmp(p->iface[no].tap.name, i.name, IFNAMSIZ) == 0)
-				to[no] = (uint8_t)next;
+				to[no] = (port_no_t)next;
 	for (unsigned no = 0; no < N_IFACES; no++)
 		moved |= p->iface[no].tap.fd >= 0 && to[no] != no;
 	return moved;
@@ -280,7 +281,7 @@ static bool make_taps(struct plane *p, uint64_t now_ns, char *err, size_t err_le
 		// Another VLAN may have the number of one that went.
 		if (f->tap.fd >= 0 &&
 		    (!f->wanted || strncmp(f->tap.name, i.name, IFNAMSIZ) != 0))
-			close_tap(p, (uint8_t)no);
+			close_tap(p, (port_no_t)no);
 		if (!f->wanted)
 			continue;
 		if (f->tap.fd >= 0)
@@ -294,7 +295,7 @@ static bool make_taps(struct plane *p, uint64_t now_ns, char *err, size_t err_le
 }
 
 // Somebody removed the device, or moved it into another namespace.
-static void tap_lost(struct plane *p, uint8_t iface, uint64_t now_ns)
+static void tap_lost(struct plane *p, port_no_t iface, uint64_t now_ns)
 {
 	close_tap(p, iface);
 	p->iface[iface].retry_ns = now_ns;
@@ -314,7 +315,7 @@ static void make_lost_taps(struct plane *p, uint64_t now_ns)
 		    !iface_get(policy_of(p), no, &i) || open_tap(p, &i, err, sizeof(err)))
 			continue;
 		if (strcmp(err, f->refused) != 0)
-			report(p, EVENT_LINUX_TAP_REFUSED, (uint8_t)no, 0, err);
+			report(p, EVENT_LINUX_TAP_REFUSED, (port_no_t)no, 0, err);
 		snprintf(f->refused, sizeof(f->refused), "%s", err);
 		f->retry_ns = now_ns + RETRY_NS;
 	}
@@ -346,7 +347,7 @@ static void set_carriers(struct plane *p)
 
 // ---- frames
 
-static void take_from_tap(struct plane *p, uint8_t iface, uint64_t now_ns)
+static void take_from_tap(struct plane *p, port_no_t iface, uint64_t now_ns)
 {
 	struct plane_iface *f = &p->iface[iface];
 	struct control_frame out;
@@ -395,7 +396,7 @@ static void take_frames(struct plane *p, uint64_t now_ns)
 
 	for (int i = 0; i < n; i++)
 		if (ready[i].data.u32 < N_IFACES)
-			take_from_tap(p, (uint8_t)ready[i].data.u32, now_ns);
+			take_from_tap(p, (port_no_t)ready[i].data.u32, now_ns);
 }
 
 // ---- messages of the kernel
@@ -404,7 +405,7 @@ static void on_message(void *arg, const struct kernel_msg *m)
 {
 	struct plane *p = arg;
 	unsigned change = mirror_apply(p->mirror, m, p->now_ns);
-	uint8_t iface;
+	port_no_t iface;
 
 	if (change & MIRROR_STALE)
 		p->stale = true;
@@ -531,7 +532,7 @@ static void publish_when_due(struct plane *p, bool read_all)
 static void renumber(const struct plane *p, struct policy *policy)
 {
 	struct policy_routes *r = &policy->routes;
-	uint8_t to[N_IFACES];
+	port_no_t to[N_IFACES];
 
 	if (!numbers_in(p, policy, to))
 		return;

@@ -33,7 +33,7 @@ struct plane_ops {
 	// the plane tries again.
 	bool (*publish)(void *arg);
 	// port: or PORT_NONE. why: for the log, or NULL.
-	void (*event)(void *arg, enum event_type type, uint8_t port, uint64_t n, const char *why);
+	void (*event)(void *arg, enum event_type type, port_no_t port, uint64_t n, const char *why);
 };
 
 struct plane_conf {

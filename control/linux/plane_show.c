@@ -18,7 +18,7 @@ struct list {
 	uint64_t now_ns;
 };
 
-static const char *iface_name(const struct plane *p, uint8_t iface)
+static const char *iface_name(const struct plane *p, port_no_t iface)
 {
 	return p->iface[iface].tap.name;
 }

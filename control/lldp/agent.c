@@ -122,8 +122,8 @@ static void event(const struct lldp_agent *a, const struct agent_port *p, enum e
 {
 	char about[LLDP_ABOUT_LEN] = "";
 
-	e.type = (uint16_t)type;
-	e.port = (uint8_t)(p - a->port);
+	e.type = (uint8_t)type;
+	e.port = (port_no_t)(p - a->port);
 	e.cls = CLASS_NONE;
 	if (n != NULL && n->pdu.system_name.len > 0)
 		lldp_text_print(n->pdu.system_name, about);

@@ -27,7 +27,8 @@ struct burst {
 	uint64_t span_ns; // so far
 	uint64_t peak_bytes, headroom_bytes;
 	uint16_t share; // the highest, per mille of the limit
-	uint8_t port, part;
+	port_no_t port;
+	uint8_t part;
 };
 
 // Now. A slowed switch lives `time_scale` times slower than the time of day.

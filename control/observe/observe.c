@@ -308,7 +308,7 @@ static bool owns_shown(const struct show *s, unsigned worker)
 static struct value leads_to(const struct at *a)
 {
 	const struct policy *p = policy_of(a->o);
-	uint8_t port = a->address->port;
+	port_no_t port = a->address->port;
 
 	if (vtep_peer_at(p->vtep, port) != NULL)
 		return value_of_json(peer_json(p->vtep, port - VTEP_FIRST));

@@ -51,7 +51,8 @@ static const char *const kind_name[] = {
 	[CAUSE_NONE] = "none", [CAUSE_QUEUE] = "queue", [CAUSE_RX_RING] = "receive-ring"};
 
 struct place {
-	uint8_t port, cls;
+	port_no_t port;
+	uint8_t cls;
 };
 
 struct chain {
@@ -145,7 +146,7 @@ static struct json_object *chain_list(const struct at *a)
 
 static struct place place_of(const struct at *a)
 {
-	return (struct place){(uint8_t)a->port, (uint8_t)a->i};
+	return (struct place){(port_no_t)a->port, (uint8_t)a->i};
 }
 
 // 0: never.

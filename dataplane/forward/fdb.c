@@ -11,7 +11,7 @@ enum {
 	AGE_SLOTS_A_CALL = 512,
 	SECOND_CHANCES = 8, // addresses in use that one eviction passes over
 	FDB_NONE = UINT32_MAX,
-	FDB_STALE = 1 << 8, // in the data of the hash, beside the port
+	FDB_STALE = 1 << FDB_PORT_BITS, // in the data of the hash, beside the port
 };
 
 struct rte_hash *fdb_hash_create(const char *name, uint32_t entries, uint32_t key_len,
@@ -52,23 +52,35 @@ int fdb_init(struct fdb *f, const char *name, uint32_t max, uint32_t seed,
 	}
 	for (unsigned i = 0; i < FDB_VERSIONS; i++)
 		atomic_store(&f->version[i], 1); // no zeroed cache slot is valid
-	for (unsigned i = 0; i < FDB_MAX_PORTS; i++)
-		f->port[i] = (struct fdb_port){.limit = max};
 	return 0;
 }
 
 void fdb_fini(struct fdb *f)
 {
-	for (unsigned i = 0; i < FDB_MAX_PORTS * (FDB_VLANS / FDB_VLAN_BLOCK); i++) {
-		struct fdb_port *p = &f->port[i / (FDB_VLANS / FDB_VLAN_BLOCK)];
-
-		rte_free(p->vlans[i % (FDB_VLANS / FDB_VLAN_BLOCK)]);
-		p->vlans[i % (FDB_VLANS / FDB_VLAN_BLOCK)] = NULL;
+	for (unsigned i = 0; i < FDB_BLOCKS; i++) {
+		for (unsigned k = 0; f->blocks[i] != NULL && k < FDB_BLOCK; k++)
+			for (unsigned v = 0; v < FDB_VLANS / FDB_VLAN_BLOCK; v++)
+				rte_free(f->blocks[i][k].vlans[v]);
+		rte_free(f->blocks[i]);
+		f->blocks[i] = NULL;
 	}
 	rte_hash_free(f->hash);
 	rte_free(f->entries);
 	f->hash = NULL;
 	f->entries = NULL;
+}
+
+// The port, which is made if it must be. NULL: no memory.
+static struct fdb_port *make_port(struct fdb *f, unsigned port)
+{
+	struct fdb_port **block = &f->blocks[port / FDB_BLOCK];
+
+	if (*block == NULL) {
+		*block = rte_zmalloc("fdb", FDB_BLOCK * sizeof(**block), 64);
+		for (unsigned i = 0; *block != NULL && i < FDB_BLOCK; i++)
+			(*block)[i].limit = f->max;
+	}
+	return fdb_port_at(f, port);
 }
 
 static void changed(struct fdb *f, uint64_t key)
@@ -115,7 +127,7 @@ static bool make_list(struct fdb_port *p, uint32_t vlan)
 // Counts an address that is listed or not any more.
 static void count_listed(struct fdb *f, const struct fdb_entry *e, int by)
 {
-	struct fdb_port *p = &f->port[e->port];
+	struct fdb_port *p = fdb_port_at(f, e->port);
 
 	p->n += (uint32_t)by;
 	if (e->is_stale)
@@ -126,7 +138,7 @@ static void count_listed(struct fdb *f, const struct fdb_entry *e, int by)
 
 static void enlist(struct fdb *f, struct fdb_entry *e, uint64_t now_ns)
 {
-	struct fdb_port *p = &f->port[e->port];
+	struct fdb_port *p = fdb_port_at(f, e->port);
 	struct fdb_vlan *v = list_of(p, vlan_of(e->key));
 	uint32_t pos = (uint32_t)(e - f->entries);
 
@@ -146,7 +158,7 @@ static void enlist(struct fdb *f, struct fdb_entry *e, uint64_t now_ns)
 
 static void delist(struct fdb *f, const struct fdb_entry *e)
 {
-	struct fdb_port *p = &f->port[e->port];
+	struct fdb_port *p = fdb_port_at(f, e->port);
 	struct fdb_vlan *v = list_of(p, vlan_of(e->key));
 
 	if (e->older != FDB_NONE)
@@ -176,9 +188,9 @@ static struct fdb_vlan *fullest(struct fdb_port *p)
 
 // Forgets the oldest address of the port. An address that was used since it was listed becomes the
 // newest instead, a few times. The end of a stale address is nobody's loss.
-static struct fdb_evicted evict(struct fdb *f, uint8_t port)
+static struct fdb_evicted evict(struct fdb *f, port_no_t port)
 {
-	struct fdb_port *p = &f->port[port];
+	struct fdb_port *p = fdb_port_at(f, port);
 	struct fdb_evicted gone = {.port = port};
 	const struct fdb_vlan *v = fullest(p);
 
@@ -202,43 +214,44 @@ static struct fdb_evicted evict(struct fdb *f, uint8_t port)
 }
 
 // The port that is furthest above its share, were `port` to have one address more.
-static uint8_t greediest(const struct fdb *f, uint8_t port)
+static port_no_t greediest(const struct fdb *f, port_no_t port)
 {
 	int64_t most = INT64_MIN;
-	uint8_t found = port;
+	port_no_t found = port;
 
 	for (unsigned i = 0; i < FDB_MAX_PORTS; i++) {
-		const struct fdb_port *p = &f->port[i];
-		int64_t above = (int64_t)p->n - p->share + (i == port);
+		const struct fdb_port *p = fdb_port_at(f, i);
+		int64_t above = p == NULL ? 0 : (int64_t)p->n - p->share + (i == port);
 
-		if (p->n != 0 && above > most) {
+		if (p != NULL && p->n != 0 && above > most) {
 			most = above;
-			found = (uint8_t)i;
+			found = (port_no_t)i;
 		}
 	}
 	return found;
 }
 
 // Makes room for another address of the port. A new one needs a place in the table as well.
-static struct fdb_evicted make_room(struct fdb *f, uint8_t port, bool is_new, bool is_static)
+static struct fdb_evicted make_room(struct fdb *f, port_no_t port, bool is_new, bool is_static)
 {
-	const struct fdb_port *p = &f->port[port];
-	uint8_t from = port;
+	const struct fdb_port *p = is_static ? NULL : fdb_port_at(f, port);
+	port_no_t from = port;
 
-	if (!is_static && p->n != 0 && p->n >= p->limit)
+	if (p != NULL && p->n != 0 && p->n >= p->limit)
 		return evict(f, port);
 	if (!is_new || f->count < f->max)
 		return (struct fdb_evicted){0};
 	from = greediest(f, port);
-	if (from >= FDB_MAX_PORTS || f->port[from].n == 0)
-		return (struct fdb_evicted){0};
-	return evict(f, from);
+	p = from < FDB_MAX_PORTS ? fdb_port_at(f, from) : NULL;
+	return p == NULL || p->n == 0 ? (struct fdb_evicted){0} : evict(f, from);
 }
 
-void fdb_set_port(struct fdb *f, uint8_t port, uint32_t limit, uint32_t share)
+void fdb_set_port(struct fdb *f, port_no_t port, uint32_t limit, uint32_t share)
 {
-	struct fdb_port *p = &f->port[port];
+	struct fdb_port *p = make_port(f, port);
 
+	if (p == NULL)
+		return;
 	p->limit = limit;
 	p->share = share;
 	while (p->n > limit)
@@ -270,13 +283,15 @@ static struct fdb_entry *place(struct fdb *f, uint64_t key, unsigned what)
 	return find_any(f, key);
 }
 
-static void count(struct fdb *f, uint8_t port, bool added, bool moved, bool refused)
+static void count(struct fdb *f, port_no_t port, bool added, bool moved, bool refused)
 {
-	if (port >= FDB_MAX_PORTS) // the router's
+	struct fdb_port *p = port < FDB_MAX_PORTS ? fdb_port_at(f, port) : NULL;
+
+	if (p == NULL) // the router's
 		return;
-	ctr_add(&f->port[port].c.added, added);
-	ctr_add(&f->port[port].c.moved, moved);
-	ctr_add(&f->port[port].c.refused, refused);
+	ctr_add(&p->c.added, added);
+	ctr_add(&p->c.moved, moved);
+	ctr_add(&p->c.refused, refused);
 }
 
 static bool full_of_static(const struct fdb *f, bool is_static)
@@ -284,7 +299,7 @@ static bool full_of_static(const struct fdb *f, bool is_static)
 	return !is_static && f->count >= f->max;
 }
 
-int fdb_learn(struct fdb *f, uint64_t key, uint8_t port, bool is_static, uint64_t now_ns,
+int fdb_learn(struct fdb *f, uint64_t key, port_no_t port, bool is_static, uint64_t now_ns,
 	      struct fdb_evicted *evicted)
 {
 	struct fdb_entry *e = find_any(f, key);
@@ -301,7 +316,8 @@ int fdb_learn(struct fdb *f, uint64_t key, uint8_t port, bool is_static, uint64_
 		*evicted = gone;
 	if (!is_new && e->is_static && !is_static)
 		return -EEXIST;
-	if (!is_static && !make_list(&f->port[port], vlan_of(key))) {
+	if ((port < FDB_MAX_PORTS && make_port(f, port) == NULL) ||
+	    (!is_static && !make_list(fdb_port_at(f, port), vlan_of(key)))) {
 		count(f, port, false, false, true);
 		return -ENOSPC;
 	}
@@ -383,12 +399,20 @@ void fdb_end_static(struct fdb *f)
 	}
 }
 
-void fdb_flush_port(struct fdb *f, uint8_t port)
+void fdb_flush_port(struct fdb *f, port_no_t port)
 {
-	struct fdb_port *p = &f->port[port];
+	struct fdb_port *p = fdb_port_at(f, port);
 
-	while (p->n != 0)
+	while (p != NULL && p->n != 0)
 		fdb_forget(f, f->entries[fullest(p)->oldest].key);
+}
+
+void fdb_count_held(struct fdb *f, port_no_t port)
+{
+	struct fdb_port *p = make_port(f, port);
+
+	if (p != NULL)
+		ctr_inc(&p->c.held);
 }
 
 // ---- stale addresses
@@ -403,11 +427,11 @@ static void to_stale(struct fdb *f, struct fdb_entry *e)
 	changed(f, e->key);
 }
 
-void fdb_make_stale(struct fdb *f, uint8_t port)
+void fdb_make_stale(struct fdb *f, port_no_t port)
 {
-	struct fdb_port *p = &f->port[port];
+	struct fdb_port *p = fdb_port_at(f, port);
 
-	for (uint32_t vlan = 0; p->n != 0 && vlan < FDB_VLANS; vlan++) {
+	for (uint32_t vlan = 0; p != NULL && p->n != 0 && vlan < FDB_VLANS; vlan++) {
 		const struct fdb_vlan *v = list_of(p, vlan);
 
 		for (uint32_t i = v == NULL ? FDB_NONE : v->oldest; i != FDB_NONE;
@@ -416,30 +440,30 @@ void fdb_make_stale(struct fdb *f, uint8_t port)
 	}
 }
 
-void fdb_learn_stale(struct fdb *f, uint64_t key, uint8_t port, uint64_t now_ns)
+void fdb_learn_stale(struct fdb *f, uint64_t key, port_no_t port, uint64_t now_ns)
 {
 	if (find_any(f, key) == NULL && fdb_learn(f, key, port, false, now_ns, NULL) == 0)
 		to_stale(f, find_any(f, key));
 }
 
-uint8_t fdb_stale_port(const struct fdb *f, uint64_t key)
+port_no_t fdb_stale_port(const struct fdb *f, uint64_t key)
 {
 	void *data;
 
 	if (rte_hash_lookup_data(f->hash, &key, &data) < 0 || !((uintptr_t)data & FDB_STALE))
 		return FDB_NO_PORT;
-	return (uint8_t)(uintptr_t)data;
+	return (port_no_t)(uintptr_t)data;
 }
 
 // ---- a worker's questions
 
 // The port of an address in the table, or FDB_NO_PORT. *pos: where it is.
-static uint8_t port_in_table(const struct fdb *f, uint64_t key, int32_t *pos)
+static port_no_t port_in_table(const struct fdb *f, uint64_t key, int32_t *pos)
 {
 	void *data;
 
 	*pos = rte_hash_lookup_data(f->hash, &key, &data);
-	return *pos < 0 || (uintptr_t)data & FDB_STALE ? FDB_NO_PORT : (uint8_t)(uintptr_t)data;
+	return *pos < 0 || (uintptr_t)data & FDB_STALE ? FDB_NO_PORT : (port_no_t)(uintptr_t)data;
 }
 
 // Where the set has an answer for the key, or FDB_CACHE_WAYS.
@@ -466,23 +490,23 @@ static void keep(struct fdb_set *s, uint64_t key, uint64_t word)
 	s->way[0] = (struct fdb_answer){key, word};
 }
 
-uint8_t fdb_lookup_table(const struct fdb *f, struct fdb_cache *c, uint64_t key)
+port_no_t fdb_lookup_table(const struct fdb *f, struct fdb_cache *c, uint64_t key)
 {
 	unsigned slot = fdb_slot(key);
 	uint32_t version = fdb_version(f, slot);
 	int32_t pos;
-	uint8_t port = port_in_table(f, key, &pos);
+	port_no_t port = port_in_table(f, key, &pos);
 
-	keep(&c->dst[slot], key, (uint64_t)version << 8 | port);
+	keep(&c->dst[slot], key, (uint64_t)version << FDB_PORT_BITS | port);
 	return port;
 }
 
-bool fdb_source_table(const struct fdb *f, struct fdb_cache *c, uint64_t key, uint8_t port,
-		      uint64_t now_ns, uint8_t *lives_at)
+bool fdb_source_table(const struct fdb *f, struct fdb_cache *c, uint64_t key, port_no_t port,
+		      uint64_t now_ns, port_no_t *lives_at)
 {
 	int32_t pos;
 
-	keep(&c->src[fdb_slot(key)], key, now_ns << 8 | port);
+	keep(&c->src[fdb_slot(key)], key, fdb_source_word(port, now_ns));
 	*lives_at = port_in_table(f, key, &pos);
 	if (*lives_at != port)
 		return true;

@@ -31,6 +31,7 @@
 
 #include "dataplane/counter.h"
 #include "dataplane/forward/mac_move.h"
+#include "dataplane/port_no.h"
 
 struct rte_hash;
 struct rte_rcu_qsbr;
@@ -39,9 +40,13 @@ enum {
 	FDB_CACHE_SETS = 1024,
 	FDB_CACHE_WAYS = 4,
 	FDB_VERSIONS = 64,
-	FDB_NO_PORT = 0xff,
-	FDB_ROUTER = 0xfe, // in place of a port: the switch itself, in a VLAN with an SVI
-	FDB_MAX_PORTS = 254, // ports, and peers of tunnels from 128 on (vtep.h)
+	FDB_NO_PORT = PORT_NONE,
+	FDB_ROUTER = 0xfffe, // in place of a port: the switch itself, in a VLAN with an SVI
+	FDB_MAX_PEERS = 126,
+	FDB_MAX_PORTS = POLICY_MAX_PORTS + FDB_MAX_PEERS, // peers of tunnels come last (vtep.h)
+	FDB_PORT_BITS = 16, // of struct fdb_answer
+	FDB_BLOCK = 16, // ports
+	FDB_BLOCKS = (FDB_MAX_PORTS + FDB_BLOCK - 1) / FDB_BLOCK,
 	FDB_VLANS = 4096,
 	FDB_VLAN_BLOCK = 64,
 	FDB_SPARE = 2048, // places of addresses that were forgotten, until no worker reads them
@@ -54,7 +59,7 @@ struct fdb_entry {
 	uint64_t listed_ns; // when it became the newest of its list
 	uint32_t older, newer; // learnt: its neighbours in its list, by position
 	struct mac_move move;
-	uint8_t port;
+	port_no_t port;
 	bool is_static, used;
 	bool is_stale; // learnt, and its port's link went down since
 	bool named; // static, and learnt since fdb_begin_static
@@ -92,14 +97,17 @@ struct fdb {
 	// Grow with every change of an address; validate the workers' caches. Each stands for a
 	// part of the addresses, so that a flood of new ones leaves most of a cache valid.
 	_Atomic uint32_t version[FDB_VERSIONS];
-	struct fdb_port port[FDB_MAX_PORTS];
+	// Ports by number, made when they are first needed: a switch pays for the ports it has.
+	struct fdb_port *blocks[FDB_BLOCKS];
 };
 
 // A worker's own memory of recent answers. The addresses of a set lie in one cache line, the latest
 // answer first.
 struct fdb_answer {
 	uint64_t key;
-	uint64_t word; // port in 8 bits; above: version, or when a source was last confirmed, ns
+	// Port in FDB_PORT_BITS. Above it the version, or when a source was last confirmed, in ns:
+	// these 48 bits wrap after 78 hours.
+	uint64_t word;
 };
 
 struct __attribute__((aligned(64))) fdb_set {
@@ -144,18 +152,26 @@ __attribute__((warn_unused_result)) int fdb_init(struct fdb *f, const char *name
 						 uint32_t seed, struct rte_rcu_qsbr *qsbr);
 void fdb_fini(struct fdb *f);
 
+// Control: the port, or NULL: it was of no use yet.
+static inline struct fdb_port *fdb_port_at(const struct fdb *f, unsigned port)
+{
+	struct fdb_port *block = f->blocks[port / FDB_BLOCK];
+
+	return block == NULL ? NULL : &block[port % FDB_BLOCK];
+}
+
 // Control: how many addresses the port may have at most, and how many no other port can take from
 // it. Learnt addresses beyond the limit are forgotten.
-void fdb_set_port(struct fdb *f, uint8_t port, uint32_t limit, uint32_t share);
+void fdb_set_port(struct fdb *f, port_no_t port, uint32_t limit, uint32_t share);
 
 // Control: learns or moves an address. port: of a static address also FDB_ROUTER. 1: moved, 0: new
 // or refreshed, -ENOSPC: full, -EEXIST: a static entry stands in the way. *evicted, if not NULL:
 // the address that was forgotten for it, or 0, and its port.
 struct fdb_evicted {
 	uint64_t key;
-	uint8_t port;
+	port_no_t port;
 };
-int fdb_learn(struct fdb *f, uint64_t key, uint8_t port, bool is_static, uint64_t now_ns,
+int fdb_learn(struct fdb *f, uint64_t key, port_no_t port, bool is_static, uint64_t now_ns,
 	      struct fdb_evicted *evicted);
 // Control: what is known of an address, or NULL: it is unknown, or stale.
 struct fdb_entry *fdb_find(struct fdb *f, uint64_t key);
@@ -167,14 +183,16 @@ void fdb_end_static(struct fdb *f);
 // Control: drops entries older than age_ns, a few hundred slots a call: stale ones, and up to n
 // others, whose number it returns.
 unsigned fdb_age(struct fdb *f, uint64_t now_ns, uint64_t age_ns, uint64_t *keys, unsigned n);
+// Control: counts a report that an address of another port came in here, and stayed there.
+void fdb_count_held(struct fdb *f, port_no_t port);
 // Control: drops all learnt and stale entries of a port.
-void fdb_flush_port(struct fdb *f, uint8_t port);
+void fdb_flush_port(struct fdb *f, port_no_t port);
 // Control: the learnt addresses of a port become stale.
-void fdb_make_stale(struct fdb *f, uint8_t port);
+void fdb_make_stale(struct fdb *f, port_no_t port);
 // Control: enters a stale address, if the table does not have it.
-void fdb_learn_stale(struct fdb *f, uint64_t key, uint8_t port, uint64_t now_ns);
+void fdb_learn_stale(struct fdb *f, uint64_t key, port_no_t port, uint64_t now_ns);
 // Worker: where an unknown address was before, or FDB_NO_PORT.
-uint8_t fdb_stale_port(const struct fdb *f, uint64_t key);
+port_no_t fdb_stale_port(const struct fdb *f, uint64_t key);
 
 static inline unsigned fdb_slot(uint64_t key)
 {
@@ -189,9 +207,9 @@ static inline uint32_t fdb_version(const struct fdb *f, unsigned slot)
 }
 
 // Where the cache does not know, or not any more.
-uint8_t fdb_lookup_table(const struct fdb *f, struct fdb_cache *c, uint64_t key);
-bool fdb_source_table(const struct fdb *f, struct fdb_cache *c, uint64_t key, uint8_t port,
-		      uint64_t now_ns, uint8_t *lives_at);
+port_no_t fdb_lookup_table(const struct fdb *f, struct fdb_cache *c, uint64_t key);
+bool fdb_source_table(const struct fdb *f, struct fdb_cache *c, uint64_t key, port_no_t port,
+		      uint64_t now_ns, port_no_t *lives_at);
 
 static inline const struct fdb_answer *fdb_answer_of(const struct fdb_set *s, uint64_t key)
 {
@@ -202,24 +220,31 @@ static inline const struct fdb_answer *fdb_answer_of(const struct fdb_set *s, ui
 }
 
 // Worker: the port of an address, or FDB_NO_PORT.
-static inline uint8_t fdb_lookup(const struct fdb *f, struct fdb_cache *c, uint64_t key)
+static inline port_no_t fdb_lookup(const struct fdb *f, struct fdb_cache *c, uint64_t key)
 {
 	unsigned slot = fdb_slot(key);
 	const struct fdb_answer *a = fdb_answer_of(&c->dst[slot], key);
 
-	if (a != NULL && a->word >> 8 == fdb_version(f, slot))
-		return (uint8_t)a->word;
+	if (a != NULL && a->word >> FDB_PORT_BITS == fdb_version(f, slot))
+		return (port_no_t)a->word;
 	return fdb_lookup_table(f, c, key);
+}
+
+static inline uint64_t fdb_source_word(port_no_t port, uint64_t now_ns)
+{
+	return now_ns << FDB_PORT_BITS | port;
 }
 
 // Worker: an address was the source of a frame on `port`. True when the worker must report it, and
 // *lives_at is then the port of the address, or FDB_NO_PORT.
-static inline bool fdb_source(const struct fdb *f, struct fdb_cache *c, uint64_t key, uint8_t port,
-			      uint64_t now_ns, uint8_t *lives_at)
+static inline bool fdb_source(const struct fdb *f, struct fdb_cache *c, uint64_t key,
+			      port_no_t port, uint64_t now_ns, port_no_t *lives_at)
 {
 	const struct fdb_answer *a = fdb_answer_of(&c->src[fdb_slot(key)], key);
 
-	if (a != NULL && (uint8_t)a->word == port && now_ns - (a->word >> 8) < SOURCE_RECHECK_NS)
+	// Of two answers for one port the difference has zeros in place of the port.
+	if (a != NULL && (port_no_t)a->word == port &&
+	    fdb_source_word(port, now_ns) - a->word < (uint64_t)SOURCE_RECHECK_NS << FDB_PORT_BITS)
 		return false;
 	return fdb_source_table(f, c, key, port, now_ns, lives_at);
 }

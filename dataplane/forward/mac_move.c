@@ -12,7 +12,7 @@ static uint64_t rank(const struct mac_stay *s, uint64_t now_ns)
 	return (uint64_t)is_recent(s, now_ns) << 63 | s->longest_ns;
 }
 
-static struct mac_stay *stay_at(struct mac_move *m, uint8_t port, uint64_t now_ns)
+static struct mac_stay *stay_at(struct mac_move *m, port_no_t port, uint64_t now_ns)
 {
 	struct mac_stay *least = &m->stay[0];
 
@@ -28,7 +28,7 @@ static struct mac_stay *stay_at(struct mac_move *m, uint8_t port, uint64_t now_n
 	return least;
 }
 
-static void count(struct mac_move *m, uint8_t from, uint64_t now_ns)
+static void count(struct mac_move *m, port_no_t from, uint64_t now_ns)
 {
 	struct mac_stay *s = stay_at(m, from, now_ns);
 	uint64_t stay_ns = now_ns - m->since_ns;
@@ -45,7 +45,7 @@ static void count(struct mac_move *m, uint8_t from, uint64_t now_ns)
 }
 
 enum mac_move_verdict mac_move_decide(const struct mac_move_params *p, struct mac_move *m,
-				      uint8_t from, uint64_t now_ns)
+				      port_no_t from, uint64_t now_ns)
 {
 	if (p->limit == 0)
 		return MAC_MOVE;
@@ -59,10 +59,10 @@ enum mac_move_verdict mac_move_decide(const struct mac_move_params *p, struct ma
 	return MAC_PIN;
 }
 
-uint8_t mac_move_home(const struct mac_move *m, uint8_t to, const bool *usable, uint64_t now_ns)
+port_no_t mac_move_home(const struct mac_move *m, port_no_t to, const bool *usable, uint64_t now_ns)
 {
 	uint64_t longest_ns = 0;
-	uint8_t home = to;
+	port_no_t home = to;
 
 	for (unsigned i = 0; i < MAC_STAYS; i++) {
 		const struct mac_stay *s = &m->stay[i];

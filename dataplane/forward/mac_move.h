@@ -17,6 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dataplane/port_no.h"
+
 enum { MAC_MOVE_LIMIT_MAX = 200, MAC_STAYS = 3 };
 #define MAC_MOVE_WINDOW_NS 10000000000ull
 
@@ -29,7 +31,7 @@ struct mac_move_params {
 struct mac_stay {
 	uint64_t longest_ns; // stay that has ended; 0: the slot is free
 	uint64_t left_ns; // when the address last left the port
-	uint8_t port;
+	port_no_t port;
 };
 
 // Of one address. All zero but since_ns when the address is new.
@@ -49,8 +51,9 @@ enum mac_move_verdict {
 
 // The address lives at port `from`, and a frame with it arrived at another port. Counts the move.
 enum mac_move_verdict mac_move_decide(const struct mac_move_params *p, struct mac_move *m,
-				      uint8_t from, uint64_t now_ns);
+				      port_no_t from, uint64_t now_ns);
 
 // The home of an address whose verdict is MAC_PIN; `to` is the port that reported it. usable: by
 // port, whether an address may live there; `to` is usable.
-uint8_t mac_move_home(const struct mac_move *m, uint8_t to, const bool *usable, uint64_t now_ns);
+port_no_t mac_move_home(const struct mac_move *m, port_no_t to, const bool *usable,
+			uint64_t now_ns);

@@ -67,7 +67,7 @@ void neighbours_changed(struct neighbours *n)
 	atomic_fetch_add_explicit(&n->version, 1, memory_order_release);
 }
 
-int neighbours_set(struct neighbours *n, uint8_t port, const struct policy_addr *a,
+int neighbours_set(struct neighbours *n, port_no_t port, const struct policy_addr *a,
 		   const uint8_t *mac)
 {
 	const struct neighbour_key key = {ip_key_of(a), port};
@@ -81,7 +81,7 @@ int neighbours_set(struct neighbours *n, uint8_t port, const struct policy_addr 
 	return err == 0 ? 0 : -ENOSPC;
 }
 
-uint64_t neighbours_lookup(const struct neighbours *n, uint8_t port, struct ip_key ip)
+uint64_t neighbours_lookup(const struct neighbours *n, port_no_t port, struct ip_key ip)
 {
 	const struct neighbour_key key = {ip, port};
 	void *data;

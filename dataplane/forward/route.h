@@ -39,8 +39,8 @@ enum {
 
 // Where a frame goes, in one word, so that it is replaced at once:
 //
-//   63            16 15      8 7     0
-//   | MAC, or group | state   | port |
+//   63            16 15   12 11     0
+//   | MAC, or group | state | port  |
 //
 // The port may be the number of an SVI.
 enum adj_state {
@@ -53,10 +53,13 @@ enum adj_state {
 	ADJ_MANY, // one of a group, by flow
 	ADJ_BLACKHOLE,
 };
+enum { ADJ_PORT_BITS = 12 };
+static_assert((int)N_IFACES <= 1 << ADJ_PORT_BITS, "each number fits");
 
-static inline uint64_t adj_of(enum adj_state state, uint8_t port, const uint8_t *mac)
+static inline uint64_t adj_of(enum adj_state state, port_no_t port, const uint8_t *mac)
 {
-	uint64_t word = (uint64_t)state << 8 | port;
+	// Some destinations have no port: PORT_NONE.
+	uint64_t word = (uint64_t)state << ADJ_PORT_BITS | (port & ((1u << ADJ_PORT_BITS) - 1));
 
 	for (unsigned i = 0; mac != NULL && i < 6; i++)
 		word |= (uint64_t)mac[i] << (56 - 8 * i);
@@ -64,24 +67,24 @@ static inline uint64_t adj_of(enum adj_state state, uint8_t port, const uint8_t 
 }
 
 // Of a neighbour with this MAC address.
-static inline uint64_t adj_known(uint8_t port, const uint8_t *mac)
+static inline uint64_t adj_known(port_no_t port, const uint8_t *mac)
 {
 	return adj_of(port < IFACE_SVI ? ADJ_KNOWN : ADJ_VLAN, port, mac);
 }
 
 static inline uint64_t adj_many(uint32_t group)
 {
-	return (uint64_t)group << 16 | ADJ_MANY << 8;
+	return (uint64_t)group << 16 | ADJ_MANY << ADJ_PORT_BITS;
 }
 
 static inline enum adj_state adj_state(uint64_t adj)
 {
-	return adj >> 8 & 0xff;
+	return adj >> ADJ_PORT_BITS & 0xf;
 }
 
-static inline uint8_t adj_port(uint64_t adj)
+static inline port_no_t adj_port(uint64_t adj)
 {
-	return (uint8_t)adj;
+	return adj & ((1 << ADJ_PORT_BITS) - 1);
 }
 
 static inline uint32_t adj_group(uint64_t adj)
@@ -108,13 +111,13 @@ __attribute__((warn_unused_result)) int neighbours_init(struct neighbours *n, co
 void neighbours_fini(struct neighbours *n);
 
 // Control: mac NULL: the neighbour is not known any more. 0, or -ENOSPC.
-int neighbours_set(struct neighbours *n, uint8_t port, const struct policy_addr *a,
+int neighbours_set(struct neighbours *n, port_no_t port, const struct policy_addr *a,
 		   const uint8_t *mac);
 // What was set, changed at other places too: workers must look again.
 void neighbours_changed(struct neighbours *n);
 
 // Both: the adjacency, ADJ_KNOWN, ADJ_VLAN or ADJ_UNKNOWN.
-uint64_t neighbours_lookup(const struct neighbours *n, uint8_t port, struct ip_key ip);
+uint64_t neighbours_lookup(const struct neighbours *n, port_no_t port, struct ip_key ip);
 
 // ---- routes
 

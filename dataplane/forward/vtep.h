@@ -11,12 +11,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dataplane/forward/fdb.h"
 #include "dataplane/forward/l3.h"
 #include "dataplane/packet/tunnel_ecn.h"
 
 enum {
-	VTEP_FIRST = 128, // of the numbers of peers; ports have those below
-	VTEP_MAX_PEERS = 126, // the numbers after the last one mean the router and no port (fdb.h)
+	VTEP_FIRST = POLICY_MAX_PORTS, // of the numbers of peers; ports have those below
+	VTEP_MAX_PEERS = FDB_MAX_PEERS,
 	VTEP_MAX_VNIS = 1024,
 	VTEP_VLANS = 4096,
 	VTEP_NONE = 0xff, // no peer
@@ -48,7 +49,6 @@ struct vtep {
 	uint16_t vni_slot[VTEP_VNI_SLOTS]; // the same, by hash
 	uint8_t peer_slot[VTEP_PEER_SLOTS]; // place in peers + 1
 };
-static_assert(VTEP_FIRST + VTEP_MAX_PEERS == 0xfe, "below what fdb.h calls FDB_ROUTER");
 static_assert(2 * VTEP_MAX_VNIS <= VTEP_VNI_SLOTS && 2 * VTEP_MAX_PEERS <= VTEP_PEER_SLOTS,
 	      "each search ends at a free slot");
 

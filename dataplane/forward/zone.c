@@ -240,7 +240,7 @@ bool zone_parts_stations(const struct zone_table *t, const uint8_t *frame, bool 
 
 // The station of an entry, if the port is the one where it registered. NULL: there is none.
 static const struct zone_entry *station_at(const struct zone_table *t, const struct zone_entry *e,
-					   bool v4, uint8_t port, uint8_t *stray)
+					   bool v4, port_no_t port, port_no_t *stray)
 {
 	uint64_t at;
 
@@ -249,14 +249,14 @@ static const struct zone_entry *station_at(const struct zone_table *t, const str
 	at = row_of(t, e, v4)[0] >> AT_SHIFT;
 	if (at == 0 || at == port + 1u)
 		return e;
-	*stray = (uint8_t)at;
+	*stray = (port_no_t)at;
 	return NULL;
 }
 
 // By the IP address at l3, where the frame has one, or by the MAC address.
 static const struct zone_entry *find_station(const struct zone_table *t, const uint8_t *mac,
-					     uint8_t kind, const uint8_t *l3, uint8_t port,
-					     uint8_t *stray)
+					     uint8_t kind, const uint8_t *l3, port_no_t port,
+					     port_no_t *stray)
 {
 	const struct zone_entry *e = NULL;
 
@@ -276,7 +276,7 @@ bool zone_forbids_on(const struct zone_table *t, const uint8_t *frame, uint8_t k
 	const uint8_t *src = frame + l3_off + (kind == PKT_IPV4 ? 12 : 8);
 	const uint8_t *dst = src + (kind == PKT_IPV4 ? 4 : 16);
 	const struct zone_entry *from, *to;
-	uint8_t ignored;
+	port_no_t ignored;
 
 	*stray = (struct zone_stray){0};
 	from = find_station(t, frame + ETH_ALEN_, kind, src, way.in, &stray->at);

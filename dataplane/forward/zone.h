@@ -46,7 +46,7 @@ struct zone_station {
 	struct policy_addr addr; // family 0: none
 	const uint16_t *zones; // n_zones of them, in any order
 	uint32_t n_zones;
-	uint8_t at; // 1 + the port where it registered; 0: it is at another switch
+	port_no_t at; // 1 + the port where it registered; 0: it is at another switch
 };
 
 struct zone_entry {
@@ -196,12 +196,12 @@ static force_inline bool zone_forbids(const struct zone_table *t, const uint8_t 
 
 // The ports of a frame. out: a number that no port has where the frame is flooded.
 struct zone_way {
-	uint8_t in, out;
+	port_no_t in, out;
 };
 
 // A station that is not known at the port of a frame.
 struct zone_stray {
-	uint8_t at; // as of the station; 0: there is none
+	port_no_t at; // as of the station; 0: there is none
 	bool is_source;
 };
 

@@ -11,13 +11,14 @@ enum { CTP_REPLY = 0x0100, TPID = 0x8100, PCP_SHIFT = 13, VERSION = 1 };
 // The protocol's numbers are little endian, unlike all others here.
 struct loop_body {
 	struct be16 skip_count, function, receipt; // function: CTP_REPLY
-	uint8_t mark[4], version, port;
+	uint8_t mark[4], version, port_low;
 	struct be16 vid;
 	struct be64 id, nonce;
 	struct be32 round;
+	uint8_t port_high;
 };
 
-static_assert(sizeof(struct loop_body) == 34, "within the shortest frame");
+static_assert(sizeof(struct loop_body) == 35, "within the shortest frame");
 
 static const uint8_t group[6] = {0xcf, 0, 0, 0, 0, 0};
 static const uint8_t mark[4] = {'w', 'e', 'i', 'r'};
@@ -42,7 +43,8 @@ uint16_t loop_frame_build(uint8_t out[LOOP_FRAME_TAGGED_LEN], const uint8_t src_
 	be16_put(&b->receipt, (uint16_t)p->round);
 	memcpy(b->mark, mark, sizeof(mark));
 	b->version = VERSION;
-	b->port = p->port;
+	b->port_low = (uint8_t)p->port;
+	b->port_high = (uint8_t)(p->port >> 8);
 	be16_put(&b->vid, p->vid);
 	be64_put(&b->id, p->id);
 	be64_put(&b->nonce, p->nonce);
@@ -61,6 +63,6 @@ bool loop_frame_parse(const uint8_t *frame, uint32_t len, uint32_t off, uint16_t
 		return false;
 	*out = (struct loop_probe){.id = be64_get(&b->id), .nonce = be64_get(&b->nonce),
 				   .round = be32_get(&b->round), .vid = be16_get(&b->vid),
-				   .port = b->port};
+				   .port = (port_no_t)(b->port_high << 8 | b->port_low)};
 	return true;
 }

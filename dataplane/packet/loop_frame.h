@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dataplane/port_no.h"
+
 enum { LOOP_FRAME_LEN = 60, LOOP_FRAME_TAGGED_LEN = 64 };
 
 struct loop_probe {
@@ -14,7 +16,7 @@ struct loop_probe {
 	uint64_t nonce; // drawn for each round of each port
 	uint32_t round;
 	uint16_t vid; // 0 in a bridge without VLANs
-	uint8_t port;
+	port_no_t port;
 	uint8_t pcp; // of the tag; not in the data
 	bool tagged;
 };

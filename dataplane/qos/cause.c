@@ -7,7 +7,7 @@ void cause_offer(struct pause_cause *c, unsigned port, const uint32_t held[N_QUE
 		if (held[q] <= c->held_cells)
 			continue;
 		c->kind = CAUSE_QUEUE;
-		c->out_port = (uint8_t)port;
+		c->out_port = (port_no_t)port;
 		c->queue = (uint8_t)q;
 		c->held_cells = held[q];
 	}

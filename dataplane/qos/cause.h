@@ -10,6 +10,7 @@
 
 #include "dataplane/counter.h"
 #include "dataplane/packet/classify.h"
+#include "dataplane/port_no.h"
 
 enum cause_kind {
 	CAUSE_NONE, // no PAUSE of the group was sent yet
@@ -20,7 +21,8 @@ enum cause_kind {
 struct pause_cause {
 	uint64_t t_ns; // when the PAUSE left
 	uint8_t kind; // enum cause_kind
-	uint8_t out_port, queue;
+	port_no_t out_port;
+	uint8_t queue;
 	uint8_t cls; // class of the queue whose frames wait: the paused one, if one is
 	bool paused; // the queue was paused by its peer
 	uint32_t held_cells; // of the group, in that queue
@@ -33,8 +35,8 @@ struct cause_record {
 
 static inline uint64_t cause_pack(const struct pause_cause *c)
 {
-	return (uint64_t)c->held_cells << 32 | (uint64_t)c->paused << 31 | (uint64_t)c->kind << 24 |
-	       (uint64_t)c->out_port << 16 | (uint64_t)c->queue << 8 | c->cls;
+	return (uint64_t)c->held_cells << 32 | (uint64_t)c->paused << 31 | (uint64_t)c->kind << 28 |
+	       (uint64_t)c->out_port << 12 | (uint64_t)c->queue << 8 | c->cls;
 }
 
 static inline struct pause_cause cause_unpack(uint64_t t_ns, uint64_t packed)
@@ -43,9 +45,9 @@ static inline struct pause_cause cause_unpack(uint64_t t_ns, uint64_t packed)
 		.t_ns = t_ns,
 		.held_cells = (uint32_t)(packed >> 32),
 		.paused = packed >> 31 & 1,
-		.kind = packed >> 24 & 0x7f,
-		.out_port = (uint8_t)(packed >> 16),
-		.queue = (uint8_t)(packed >> 8),
+		.kind = packed >> 28 & 7,
+		.out_port = (port_no_t)(packed >> 12),
+		.queue = packed >> 8 & 0xf,
 		.cls = (uint8_t)packed,
 	};
 }

@@ -19,7 +19,7 @@ struct guard_rule {
 
 // Of one port.
 struct guard_params {
-	uint8_t group; // 1.. of the switch; 0: in none
+	uint16_t group; // 1.. of the switch; 0: in none
 	uint8_t n_rules;
 	uint8_t rule_of_dscp[64]; // index, or GUARD_NO_RULE
 	struct guard_rule rules[GUARD_MAX_RULES];

@@ -10,11 +10,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dataplane/port_no.h"
+
 enum {
 	MICROBURST_GROUPS = 8, // a part is a queue, or from here on a priority group
 	MICROBURST_PARTS = 16, // of a port
 	MICROBURST_NO_LIMIT = UINT16_MAX,
 	MICROBURST_FULL = 1000, // per mille
+	MICROBURST_WINDOWS_MAX = (1 << 28) - 1, // of one record
 };
 
 struct microburst_params {
@@ -27,9 +30,10 @@ struct microburst_record {
 	uint64_t t_ns; // switch time at which the window began: a multiple of window_ns
 	uint64_t peak_bytes; // of a group: without its headroom
 	uint64_t headroom_bytes; // the most that the group used; 0 of a queue
-	uint32_t windows; // so many at once where the worker was late, else 1
+	uint32_t windows : 28; // so many at once where the worker was late, else 1
+	uint32_t part : 4;
 	uint16_t share; // of the limit, per mille, or MICROBURST_NO_LIMIT
-	uint8_t port, part;
+	port_no_t port;
 };
 static_assert(sizeof(struct microburst_record) == 32, "two in a cache line");
 

@@ -26,13 +26,14 @@
 
 #include "dataplane/counter.h"
 #include "dataplane/packet/psn.h"
+#include "dataplane/port_no.h"
 #include "dataplane/qos/elephant.h"
 #include "dataplane/roce/flow_map.h"
 #include "dataplane/roce/params.h"
 
 enum {
-	FLOW_NO_PORT = 0xff,
-	FLOW_PORTS = 128,
+	FLOW_NO_PORT = PORT_NONE,
+	FLOW_PORTS = POLICY_MAX_PORTS, // a power of two
 	FLOW_KEY_BITS = 36, // of a key's last word; the others are a seal's (flow_seal.h)
 	// Of `last`: PSN, three bits, and the time.
 	FLOW_TIME_SHIFT = 12, // ns in a unit
@@ -217,20 +218,21 @@ static inline uint32_t flow_surely_sent(const struct flow *f)
 }
 
 struct flow_way {
-	uint8_t in_port, out_port, queue, cls; // out_port FLOW_NO_PORT: flooded, or not yet known
+	port_no_t in_port, out_port; // out_port FLOW_NO_PORT: flooded, or not yet known
+	uint8_t queue, cls;
 	uint8_t kind; // enum flow_kind
 };
 
 static inline uint64_t flow_pack_way(struct flow_way w)
 {
-	return (uint64_t)w.in_port | (uint64_t)w.out_port << 8 | (uint64_t)w.queue << 16 |
-	       (uint64_t)w.cls << 24 | (uint64_t)w.kind << 32;
+	return (uint64_t)w.in_port | (uint64_t)w.out_port << 16 | (uint64_t)w.queue << 32 |
+	       (uint64_t)w.cls << 40 | (uint64_t)w.kind << 48;
 }
 
 static inline struct flow_way flow_way_of(uint64_t v)
 {
-	return (struct flow_way){(uint8_t)v, (uint8_t)(v >> 8), (uint8_t)(v >> 16),
-				 (uint8_t)(v >> 24), (uint8_t)(v >> 32)};
+	return (struct flow_way){(port_no_t)v, (port_no_t)(v >> 16), (uint8_t)(v >> 32),
+				 (uint8_t)(v >> 40), (uint8_t)(v >> 48)};
 }
 
 struct flow_pair {
@@ -277,7 +279,7 @@ struct flow_hooks {
 };
 struct flow_arrival {
 	uint64_t now_ns;
-	uint8_t port;
+	port_no_t port;
 	uint8_t kind; // enum flow_kind: control never sees the ports of TCP as a queue pair
 };
 // Finds or makes the entry of the key. FLOW_NONE: refused, and counted. *news: FLOW_BEGUN if the

@@ -4,12 +4,12 @@
 // port of arrival, kind and headers, so the other lines need not be read. A frame that leaves with
 // the other seal goes the way that is known. With many flows that is one cache miss instead of two.
 //
-//   arrival (spare bits of the key)      1 | port 7 bits | 20 bits of a hash: MAC addresses, VLAN
+//   arrival (spare bits of the key)      1 | port 9 bits | 18 bits of a hash: MAC addresses, VLAN
 //                                        tags, source port, P_Key, kind
-//   departure (above count of packets)   1 | class 4 bits | queue 3 bits | port 8 bits
+//   departure (above count of packets)   1 | class 3 bits | queue 3 bits | port 9 bits
 //
 // The seal has the whole port, so a frame that came by another port never fits. Of other changes to
-// a sealed flow's headers one in a million is not seen, until the next change. The hash is
+// a sealed flow's headers one in 260,000 is not seen, until the next change. The hash is
 // seeded, so no sender can bring that about. The owner writes seals. The value 0 seals nothing.
 #pragma once
 
@@ -19,8 +19,8 @@
 #include "dataplane/roce/flow.h"
 
 enum {
-	SEAL_HASH_BITS = 20,
-	SEAL_PORT_BITS = 7,
+	SEAL_HASH_BITS = 18,
+	SEAL_PORT_BITS = 9,
 	SEAL_CLOSED = 1 << (SEAL_HASH_BITS + SEAL_PORT_BITS),
 	// No entry has this seal, so a frame with it takes the slow path.
 	SEAL_NEVER = 1,
@@ -32,7 +32,8 @@ struct seal_facts {
 	uint64_t eth[2]; // bytes 0 to 7 and 6 to 13 of the frame: the first TPID, or EtherType, too
 	uint32_t inner_tag; // pkt_info's
 	uint16_t udp_sport, tci, pkey;
-	uint8_t kind, in_port; // kind: enum flow_kind
+	port_no_t in_port;
+	uint8_t kind; // enum flow_kind
 };
 
 static inline uint32_t seal_of(uint64_t seed, const struct seal_facts *s)
@@ -48,7 +49,7 @@ static inline uint32_t seal_of(uint64_t seed, const struct seal_facts *s)
 }
 
 // Of a flow of TCP or UDP, whose headers nobody asks for.
-static inline uint32_t seal_of_port(uint8_t in_port)
+static inline uint32_t seal_of_port(port_no_t in_port)
 {
 	return SEAL_CLOSED | (uint32_t)in_port << SEAL_HASH_BITS;
 }
@@ -83,9 +84,10 @@ static inline void seal_open(struct flow *f)
 }
 
 // Classes may share a queue, so both are in it.
-static inline uint64_t seal_departure(uint8_t out_port, uint8_t queue, uint8_t cls)
+static inline uint64_t seal_departure(port_no_t out_port, uint8_t queue, uint8_t cls)
 {
-	return ((uint64_t)1 << 15 | (uint64_t)cls << 11 | (uint64_t)queue << 8 | out_port)
+	return ((uint64_t)1 << 15 | (uint64_t)cls << 12 | (uint64_t)queue << SEAL_PORT_BITS |
+		out_port)
 	       << FLOW_DEPARTURE_BIT;
 }
 

@@ -31,6 +31,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dataplane/port_no.h"
 #include "dataplane/roce/params.h"
 
 // Why a flow that fed a queue above kmin was sent no CNP at the latest look.
@@ -183,8 +184,8 @@ struct cnp_record {
 	struct flow_key key; // of the flow
 	uint32_t sender_qp;
 	uint8_t source; // enum pair_source
-	uint8_t left_by; // port
-	uint8_t port, queue; // congested
+	uint8_t queue; // congested, of `port`
+	port_no_t left_by, port;
 	uint8_t quadrant;
 	bool whole; // the rates are of an interval or longer; else the queue was idle before
 	uint16_t rank, notified; // the rank-th largest flow (from 1); so many flows got a CNP

@@ -104,8 +104,8 @@ struct pair_answer {
 	const struct roce_msg *msg;
 	const uint8_t *l3; // of the answer
 	uint8_t kind; // enum pkt_kind
-	uint8_t in_port; // by which the answer came in
-	uint8_t left_by; // the port it leaves by, which is the flow's port of arrival
+	port_no_t in_port; // by which the answer came in
+	port_no_t left_by; // the port it leaves by, which is the flow's port of arrival
 	uint16_t udp_sport;
 	bool one_way; // data and answers can only pass here: both ports are bridged
 	// Returns how long the latest frame of a queue of in_port stayed there; NULL: not known.

@@ -31,7 +31,7 @@ static bool on_its_way(struct pairing *p, const struct pair_answer *a, const str
 
 // Whether any flow between the two leaves by the port. The first flow of each word is looked at,
 // and only if the latest one looked at left by another port.
-static bool any_leaves_by(struct pairing *p, struct addresses *a, uint8_t port)
+static bool any_leaves_by(struct pairing *p, struct addresses *a, port_no_t port)
 {
 	for (unsigned w = 0; a->out_port != port && w < slot_words(a); w++) {
 		struct word word = word_at(p, a, w);
@@ -463,7 +463,7 @@ static void cnp_observed(struct pairing *p, const struct pair_answer *a,
 // request asks for proves nothing: the request may be repeated from its middle.
 
 // An entry for each port by which requests come in, so that other ports cannot confuse them.
-static struct flow_key read_key(const struct flow_key *addresses, uint32_t psn, uint8_t port)
+static struct flow_key read_key(const struct flow_key *addresses, uint32_t psn, port_no_t port)
 {
 	struct flow_key k = flow_key_with(*addresses, psn, KEY_REVERSE);
 
@@ -618,7 +618,7 @@ static void connection_ended(struct pairing *p, const struct handshake *h)
 // The sender of a message uses its queue pair for a new connection. What was known of data to it,
 // or from it, is of an old connection. port: by which the message came in.
 static void supersede(struct pairing *p, const struct flow_key *addresses, uint32_t qp,
-		      uint8_t port)
+		      port_no_t port)
 {
 	const struct flow_key key = flow_key_back(*addresses, qp, KEY_KNOWN);
 	uint32_t id = flow_of(p, &key), other;
@@ -640,7 +640,7 @@ static void supersede(struct pairing *p, const struct flow_key *addresses, uint3
 
 // A REQ or REP.
 static void offered(struct pairing *p, const struct flow_key *addresses, const struct cm_msg *m,
-		    uint8_t port)
+		    port_no_t port)
 {
 	const struct flow_key back = flow_key_back(*addresses, 0, KEY_KNOWN);
 	const struct flow_key key = m->attr == CM_REQ ? handshake_key(addresses, m->local_id)
@@ -701,7 +701,7 @@ static struct handshake *handshake_of(struct pairing *p, const struct flow_key *
 
 // A message that ends a connection. It counts if it came in by the port of its side.
 static void closed(struct pairing *p, const struct flow_key *addresses, const struct cm_msg *m,
-		   uint8_t port)
+		   port_no_t port)
 {
 	unsigned side;
 	struct handshake *h = handshake_of(p, addresses, m, &side);

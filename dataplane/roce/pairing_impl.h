@@ -98,7 +98,7 @@ struct addresses {
 	uint16_t at; // where the search for a free slot goes on
 	uint32_t n_flows, n_slotless, n_datagrams;
 	uint16_t n_reverses;
-	uint8_t out_port; // of the latest flow that was looked at
+	port_no_t out_port; // of the latest flow that was looked at
 	struct sports answers, flows; // answers: where they may go another way
 };
 
@@ -136,7 +136,8 @@ struct known {
 	// The PSN with which the flow begins, with START_FRESH, or goes on. READ responses have the
 	// PSNs of their requests.
 	uint32_t requests, responses;
-	uint8_t source, in_port, out_port; // FLOW_NO_PORT: not known
+	port_no_t in_port, out_port; // FLOW_NO_PORT: not known
+	uint8_t source;
 };
 
 // Side 0 asked for the connection, side 1 is the other.
@@ -145,7 +146,7 @@ struct handshake {
 	uint64_t seen_ns;
 	uint32_t qp[2], id[2];
 	uint32_t psn[2]; // Starting PSN that each side states: of the other side's requests
-	uint8_t port[2]; // by which the message of each side came in
+	port_no_t port[2]; // by which the message of each side came in
 	bool has[2];
 };
 
@@ -156,7 +157,7 @@ struct pending_read {
 	uint32_t qp; // of the first request
 	uint32_t n; // requests
 	uint16_t udp_sport;
-	uint8_t left_by; // the port that the requests left by
+	port_no_t left_by; // the port that the requests left by
 	bool several; // requests went to several queue pairs
 	bool one_way;
 };

@@ -69,7 +69,7 @@ static inline void heartbeat_gap(struct heartbeat *h, const struct heartbeat_lim
 }
 
 enum {
-	STANDIN_MAX_PORTS = 128,
+	STANDIN_MAX_PORTS = 512,
 	STANDIN_MAX_WORKERS = 64,
 	STANDIN_LOOKS = 4, // in `pause_after`
 	STANDIN_REFRESH_NS = MS_NS,

@@ -18,7 +18,7 @@ enum { FIRST_IFINDEX = 2, OTHER_IFINDEX = 8, N_BOUND = 3, MAX_INPUT = 1 << 16 };
 
 // A neighbour that the switch knows, by the interface's number.
 struct known {
-	uint8_t iface;
+	port_no_t iface;
 	struct policy_addr addr;
 	uint8_t mac[6];
 };
@@ -30,7 +30,7 @@ struct run {
 	unsigned shown;
 };
 
-static struct known *find(struct run *r, uint8_t iface, const struct policy_addr *a)
+static struct known *find(struct run *r, port_no_t iface, const struct policy_addr *a)
 {
 	for (unsigned i = 0; i < r->n; i++)
 		if (r->known[i].iface == iface && addr_same(&r->known[i].addr, a))
@@ -38,7 +38,8 @@ static struct known *find(struct run *r, uint8_t iface, const struct policy_addr
 	return NULL;
 }
 
-static void on_neighbour(void *arg, uint8_t iface, const struct policy_addr *a, const uint8_t *mac)
+static void on_neighbour(void *arg, port_no_t iface, const struct policy_addr *a,
+			 const uint8_t *mac)
 {
 	struct run *r = arg;
 	struct known *k = find(r, iface, a);
@@ -58,7 +59,7 @@ static void on_neighbour(void *arg, uint8_t iface, const struct policy_addr *a, 
 	memcpy(k->mac, mac, sizeof(k->mac));
 }
 
-static void on_stale(void *arg, uint8_t iface, const struct policy_addr *a)
+static void on_stale(void *arg, port_no_t iface, const struct policy_addr *a)
 {
 	(void)arg;
 	(void)a;
@@ -149,7 +150,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	FUZZ_CHECK(bytes != NULL && mirror_create(&ops, &r, MIRROR_PREFIXES, &r.m) == 0);
 	memcpy(bytes, data, len);
 	for (unsigned i = 0; i < N_BOUND; i++)
-		mirror_bind(r.m, (uint8_t)i, FIRST_IFINDEX + i);
+		mirror_bind(r.m, (port_no_t)i, FIRST_IFINDEX + i);
 	for (const struct nlmsghdr *h = kernel_msg_first(bytes, &left); h != NULL;
 	     h = kernel_msg_next(h, &left))
 		take(&r, h, &dumping);

@@ -20,7 +20,7 @@ static unsigned n_opened;
 int bench_eal(void **state)
 {
 	static char *argv[] = {"test", "--no-huge", "--no-shconf", "--no-pci", "--no-telemetry",
-			       "--log-level=critical", "-m", "512", "-l", "0", NULL};
+			       "--log-level=critical", "-m", "1024", "-l", "0", NULL};
 
 	(void)state;
 	if (pool != NULL)
@@ -332,7 +332,7 @@ static void open_ports(struct bench *b, const struct config *c, const struct ben
 		       struct switch_port *ports)
 {
 	for (unsigned i = 0; i < b->n_ports; i++) {
-		uint8_t mac[6] = {2, 0, 0, 0, 1, (uint8_t)(i + 1)};
+		uint8_t mac[6] = {2, 0, 0, (uint8_t)((i + 1) >> 8), 1, (uint8_t)(i + 1)};
 		struct wire_end *end;
 
 		open_host(b, i, config_port(c, i).speed_bps, o->delay_ns);

@@ -3,7 +3,8 @@
 // most conformance rows: switch TX off, inject exactly n frames, read counters. Closing the bench
 // checks conservation and that every mbuf is back in its pool.
 //
-// Hosts have the addresses 02:00:00:00:00:01 (on port 0), :02 (port 1) and so on.
+// Hosts have the addresses 02:00:00:00:00:01 (on port 0), :02 (port 1) and so on. The high byte of
+// a number above 255 is the fourth byte of the address.
 #pragma once
 
 #include <setjmp.h>
@@ -17,7 +18,7 @@
 #include "dataplane/switch_change.h"
 #include "drivers/wire/wire.h"
 
-enum { BENCH_MAX_PORTS = 32, BENCH_KEEP = 128 };
+enum { BENCH_MAX_PORTS = POLICY_MAX_PORTS, BENCH_KEEP = 128 };
 
 // What a host received, in order.
 struct bench_rx {

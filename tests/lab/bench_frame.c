@@ -51,15 +51,21 @@ static uint8_t *build_ipv6(uint8_t *p, const struct bench_frame *f, unsigned len
 	return p + 40;
 }
 
+// The address of the host at a port.
+static void put_host(uint8_t *p, unsigned port)
+{
+	memcpy(p, (uint8_t[]){2, 0, 0, (uint8_t)((port + 1) >> 8), 0, (uint8_t)(port + 1)}, 6);
+}
+
 uint16_t bench_build(uint8_t *out, unsigned from, const struct bench_frame *f)
 {
 	uint8_t *p = out + 12;
 	unsigned left;
 
-	memcpy(out, (uint8_t[]){2, 0, 0, 0, 0, (uint8_t)(f->to + 1)}, 6);
+	put_host(out, f->to);
 	if (f->broadcast)
 		memset(out, 0xff, 6);
-	memcpy(out + 6, (uint8_t[]){2, 0, 0, 0, 0, f->as != 0 ? f->as : (uint8_t)(from + 1)}, 6);
+	put_host(out + 6, f->as != 0 ? f->as - 1u : from);
 	if (f->tagged) {
 		put16(p, 0x8100);
 		put16(p + 2, (unsigned)f->pcp << 13 | f->vid);

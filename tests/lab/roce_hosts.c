@@ -104,7 +104,7 @@ static void remember(struct roce_schedule *x, const struct words *w, const uint8
 	h.sport = w->d.sport;
 	h.pkey = w->d.pkey;
 	memcpy(h.tags, w->d.tags, sizeof(h.tags));
-	h.port = (uint8_t)port;
+	h.port = (port_no_t)port;
 	roce_frame_sent(x, c, w->d.opcode == RC_READ_REQUEST, w->d.psn, &h);
 }
 

@@ -59,7 +59,7 @@ struct roce_headers {
 	uint8_t src_mac[6], dst_mac[6];
 	uint16_t sport, pkey;
 	struct ipcc_tag tags[2];
-	uint8_t port; // by which they came
+	port_no_t port; // by which they came
 };
 
 struct roce_truth {

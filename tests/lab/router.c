@@ -168,5 +168,5 @@ void router_neighbour(struct bench *b, unsigned port, const char *ip, const uint
 
 	a.len = a.family == FAMILY_V4 ? 32 : 128;
 	router_ip(ip, a.ip);
-	assert_int_equal(switch_set_neighbour(b->sw, (uint8_t)port, &a, mac), 0);
+	assert_int_equal(switch_set_neighbour(b->sw, (port_no_t)port, &a, mac), 0);
 }

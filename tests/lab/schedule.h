@@ -48,7 +48,7 @@ struct schedule {
 	// Stations that the switch knows, and the port + 1 where each of them lives
 	// (schedule_flood.h).
 	bool known[SCHEDULE_VLANS][SCHEDULE_PORTS];
-	uint8_t lives_at[SCHEDULE_VLANS][SCHEDULE_PORTS];
+	port_no_t lives_at[SCHEDULE_VLANS][SCHEDULE_PORTS];
 	struct tap *tap; // NULL: drops are not looked at
 	struct together *together; // NULL: the schedule has no more than schedule_events.h
 	bool was_up[SCHEDULE_PORTS]; // as schedule_follow_link saw the port last

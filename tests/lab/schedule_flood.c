@@ -29,12 +29,12 @@ static const uint16_t vids[SCHEDULE_VLANS] = {0, 100, 200};
 
 static void listed(void *arg, const struct fdb_row *row)
 {
-	uint8_t(*lives_at)[SCHEDULE_PORTS] = arg;
+	port_no_t(*lives_at)[SCHEDULE_PORTS] = arg;
 	int host = schedule_host_of(row->mac);
 
 	for (unsigned v = 0; host >= 0 && !row->is_stale && v < SCHEDULE_VLANS; v++)
 		if (row->vid == vids[v])
-			lives_at[v][host] = (uint8_t)(row->port + 1);
+			lives_at[v][host] = (port_no_t)(row->port + 1);
 }
 
 // A policy without learning has the address.
@@ -45,9 +45,9 @@ static bool is_fixed(const struct schedule *s, unsigned v, unsigned h)
 	return s->b->policy->vlan_aware ? v != 0 && net_has_host(vids[v], h) : v == 0;
 }
 
-static void check_station(struct schedule *s, unsigned v, unsigned h, uint8_t at, bool link_down)
+static void check_station(struct schedule *s, unsigned v, unsigned h, port_no_t at, bool link_down)
 {
-	uint8_t before = s->lives_at[v][h];
+	port_no_t before = s->lives_at[v][h];
 
 	if (is_fixed(s, v, h))
 		assert_int_not_equal(at, 0);
@@ -64,7 +64,7 @@ static void check_station(struct schedule *s, unsigned v, unsigned h, uint8_t at
 // clocks here.
 void schedule_look_up(struct schedule *s, bool link_down)
 {
-	uint8_t lives_at[SCHEDULE_VLANS][SCHEDULE_PORTS] = {0};
+	port_no_t lives_at[SCHEDULE_VLANS][SCHEDULE_PORTS] = {0};
 
 	switch_fdb_walk(s->b->sw, s->control_ns, listed, lives_at);
 	for (unsigned v = 0; v < SCHEDULE_VLANS; v++)

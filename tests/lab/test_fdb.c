@@ -2,6 +2,7 @@
 // What a host can do to the addresses of other ports: take their places in the table, keep one of
 // them out of it, and say that they are its own.
 #include "dataplane/forward/fdb.h"
+#include "dataplane/switch_impl.h"
 #include "tests/lab/bench.h"
 
 #include <stdio.h>
@@ -125,9 +126,7 @@ static void expect_unicast(struct bench *b, unsigned from, unsigned to, unsigned
 
 static struct fdb *fdb_of(struct bench *b)
 {
-	const struct fdb_port *p0 = switch_fdb_port(b->sw, 0);
-
-	return (struct fdb *)(uintptr_t)((const char *)p0 - offsetof(struct fdb, port));
+	return &b->sw->fdb;
 }
 
 // ---- a flood of addresses
@@ -218,8 +217,8 @@ static void learn_many(struct bench *b, uint32_t n, uint16_t vlan, unsigned port
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t key = 0x0200ull << 48 | (uint64_t)vlan << 40 | (uint64_t)i << 16 | vlan;
 
-		assert_in_range(fdb_learn(fdb_of(b), key, (uint8_t)port, false, 1000 + i, NULL), 0,
-				1);
+		assert_in_range(
+			fdb_learn(fdb_of(b), key, (port_no_t)port, false, 1000 + i, NULL), 0, 1);
 		if (i % 1000 == 0)
 			turn(b, NULL); // workers release forgotten places
 	}
@@ -227,7 +226,7 @@ static void learn_many(struct bench *b, uint32_t n, uint16_t vlan, unsigned port
 
 static uint32_t learnt(const struct fdb *f, unsigned port, uint16_t vlan)
 {
-	return f->port[port].vlans[vlan / FDB_VLAN_BLOCK][vlan % FDB_VLAN_BLOCK].n;
+	return fdb_port_at(f, port)->vlans[vlan / FDB_VLAN_BLOCK][vlan % FDB_VLAN_BLOCK].n;
 }
 
 // On a trunk a flood in one VLAN takes the places of its own addresses.
@@ -256,10 +255,10 @@ static void a_flood_in_one_vlan_takes_no_place_of_another(void **state)
 	assert_in_range(learnt(f, THIEF, 1), 99, 101);
 	assert_in_range(learnt(f, THIEF, 4094), 99, 101);
 	assert_in_range(learnt(f, THIEF, 70), 99, 101);
-	assert_int_equal(f->port[THIEF].n_vlans, 3);
+	assert_int_equal(fdb_port_at(f, THIEF)->n_vlans, 3);
 	fdb_flush_port(f, THIEF);
-	assert_int_equal(f->port[THIEF].n_vlans, 0);
-	assert_int_equal(gauge_get(&f->port[THIEF].c.learnt), 0);
+	assert_int_equal(fdb_port_at(f, THIEF)->n_vlans, 0);
+	assert_int_equal(gauge_get(&fdb_port_at(f, THIEF)->c.learnt), 0);
 	bench_close(b);
 }
 
@@ -269,7 +268,7 @@ static void stale_addresses_count_in_the_share_of_their_port(void **state)
 	enum { STALE = 12000, MANY = 10000 };
 	struct bench *b = opened("", "", "");
 	struct fdb *f = fdb_of(b);
-	const struct fdb_port_counters *c = &f->port[THIEF].c;
+	const struct fdb_port_counters *c = &fdb_port_at(f, THIEF)->c;
 	uint32_t before;
 
 	(void)state;
@@ -283,14 +282,14 @@ static void stale_addresses_count_in_the_share_of_their_port(void **state)
 	learn_many(b, MANY, 5, OWNER);
 	assert_int_equal(f->count, f->max);
 	assert_in_range(f->stale, f->max / 2 - 10, f->max / 2);
-	assert_in_range(gauge_get(&f->port[OWNER].c.learnt), f->max / 2 - 10, f->max / 2);
+	assert_in_range(gauge_get(&fdb_port_at(f, OWNER)->c.learnt), f->max / 2 - 10, f->max / 2);
 	assert_int_equal(ctr_get(&c->evicted), 0);
 	learn_many(b, 100, 70, THIEF); // those that are left or gone: learnt anew
 	assert_int_equal(gauge_get(&c->learnt), 100);
 	assert_int_equal(ctr_get(&c->moved), 0);
 	fdb_flush_port(f, THIEF);
 	assert_int_equal(f->stale, 0);
-	assert_int_equal(f->port[THIEF].n, 0);
+	assert_int_equal(fdb_port_at(f, THIEF)->n, 0);
 	bench_close(b);
 }
 
@@ -342,7 +341,7 @@ static void an_answer_that_is_forgotten_takes_no_place_of_others(void **state)
 	struct fdb *f = fdb_of(b);
 	struct fdb_cache *c = calloc(1, sizeof(*c));
 	uint64_t key[FDB_CACHE_WAYS], next = fdb_key((uint8_t[]){2, 0, 0, 0, 0, 1}, 0);
-	uint8_t lives_at;
+	port_no_t lives_at;
 
 	(void)state;
 	assert_non_null(c);

@@ -48,7 +48,7 @@ static const uint8_t *mac_of(void *arg, unsigned port)
 
 static bool send_notice(void *arg, unsigned port, const struct inof_frame *f)
 {
-	struct control_frame out = {.port = (uint8_t)port, .len = f->len};
+	struct control_frame out = {.port = (port_no_t)port, .len = f->len};
 
 	(void)arg;
 	memcpy(out.bytes, f->bytes, f->len);

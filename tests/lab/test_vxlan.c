@@ -163,6 +163,26 @@ static void a_frame_to_a_station_behind_a_peer_goes_into_its_tunnel(void **state
 	bench_close(b);
 }
 
+static void a_record_of_an_address_behind_a_peer_names_the_peer(void **state)
+{
+	struct bench *b = bench_open(policy(both), 0);
+	unsigned n = 0;
+
+	(void)state;
+	station_speaks(b, &(struct tunnel){P4, "10.0.4.2", 7, 0}, 0x44);
+	for (unsigned i = 0; i < b->n_events; i++) {
+		const struct event *e = &b->events[i];
+
+		if (e->type != EVENT_MAC_LEARNED)
+			continue;
+		assert_int_equal(e->port, VTEP_FIRST + 1);
+		assert_int_equal(event_mac_other(e->a), PORT_NONE);
+		n++;
+	}
+	assert_int_equal(n, 1);
+	bench_close(b);
+}
+
 static void a_broadcast_goes_to_each_port_and_peer_and_from_a_tunnel_to_ports_only(void **state)
 {
 	struct bench *b = bench_open(policy(both), 0);
@@ -486,7 +506,7 @@ static void a_flooded_frame_leaves_in_the_queue_of_its_inner_class(void **state)
 	inner(frame, GROUP, 0x33, DSCP_LOSSLESS << 2);
 	send_through(b, &from_3, frame, LEN);
 	bench_run(b, MILLISECOND);
-	for (uint8_t port = P1; port <= P2; port++) {
+	for (port_no_t port = P1; port <= P2; port++) {
 		assert_int_equal(ctr_get(&switch_queue_counters(b->sw, port, 3)->tx_packets), 1);
 		assert_int_equal(ctr_get(&switch_queue_counters(b->sw, port, 0)->tx_packets), 0);
 	}
@@ -497,6 +517,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_frame_to_a_station_behind_a_peer_goes_into_its_tunnel),
+		cmocka_unit_test(a_record_of_an_address_behind_a_peer_names_the_peer),
 		cmocka_unit_test(
 			a_broadcast_goes_to_each_port_and_peer_and_from_a_tunnel_to_ports_only),
 		cmocka_unit_test(a_frame_from_one_peer_to_a_station_of_another_is_dropped),

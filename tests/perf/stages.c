@@ -69,7 +69,7 @@ static void do_classify(struct stages *s)
 
 static void do_fdb(struct stages *s)
 {
-	uint8_t lives_at;
+	port_no_t lives_at;
 
 	for (unsigned i = 0; i < N_FRAMES; i++) {
 		const struct bench_frame *f = &s->frames[i];
@@ -196,7 +196,7 @@ static int make_fdb(struct stages *s, const struct traffic *t)
 			uint8_t mac[6];
 
 			traffic_mac(port, h, mac);
-			if (fdb_learn(&s->fdb, fdb_key(mac, 0), (uint8_t)port, true, s->now_ns,
+			if (fdb_learn(&s->fdb, fdb_key(mac, 0), (port_no_t)port, true, s->now_ns,
 				      NULL) < 0)
 				return -ENOSPC;
 		}

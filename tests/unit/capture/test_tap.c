@@ -14,7 +14,7 @@
 
 #include "dataplane/tap.h"
 
-enum { PORT = 70, MANY = 200000 };
+enum { PORT = 300, MANY = 200000 };
 
 static struct tap *new_tap(uint32_t n_workers, uint32_t n_records, uint32_t snaplen)
 {

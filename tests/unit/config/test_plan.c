@@ -82,7 +82,7 @@ static void check_says_ok_in_one_line(void **state)
 	text[strcspn(text, "\n")] = '\0'; // the rest depends on the machine
 	assert_string_equal(
 		text, "conf/roce.yaml: ok (3 ports, 3 lossless groups, 36864 B of headroom, "
-		      "295 MB of hugepages)");
+		      "296 MB of hugepages)");
 	free(text);
 }
 
@@ -457,6 +457,23 @@ static struct memory_plan memory_of(const char *text)
 	"  - {name: p1, device: \"xdp:a\", mtu: 1500, speed: 1G}\n"
 
 // A cell is an mbuf of 2,176 bytes of buffer, 128 of its own and 192 of the pool's.
+// Each port knows how much of each queue is of each group of each other port.
+static void memory_of_tables_grows_with_the_square_of_the_ports(void **state)
+{
+#define PORTS(n, keys)                                                                             \
+	"switch: {name: w, buffer: {size: 8MB}}\n"                                                 \
+	"ports: [{name: \"p[1-" #n "]\", device: \"xdp:e[1-" #n "]\", speed: 1G, rx_ring: 64, "    \
+	"lldp: off" keys "}]\n"
+	struct memory_plan m3 = memory_of(PORTS(3, "")), m512 = memory_of(PORTS(512, ""));
+	struct memory_plan routed = memory_of(PORTS(512, ", ip: [\"fd00:[1-512]::1/64\"]"));
+
+	(void)state;
+	assert_int_equal(m3.table_bytes, 64 << 20);
+	assert_int_equal(m512.table_bytes, (32 << 20) + 512 * 65536 + 512 * 512 * 320);
+	assert_int_equal(routed.table_bytes - m512.table_bytes, 512 * 2 * 32768); // ARP and ND
+	assert_true(m512.total_bytes - m512.pool_bytes >= m512.table_bytes);
+}
+
 static void memory_grows_with_cells_workers_and_flows(void **state)
 {
 	struct memory_plan small = memory_of(ONE_PORT(", buffer: {size: 1MB}"));
@@ -660,6 +677,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(ecn_verdict_counts_the_average_and_the_chance),
 		cmocka_unit_test(check_passes_ports_whose_link_decides_the_speed),
 		cmocka_unit_test(ports_without_a_speed_share_a_line),
+		cmocka_unit_test(memory_of_tables_grows_with_the_square_of_the_ports),
 		cmocka_unit_test(memory_grows_with_cells_workers_and_flows),
 		cmocka_unit_test(a_plan_of_64_gigabytes_is_exact_and_narrow),
 		cmocka_unit_test(equal_rows_of_ports_are_one_and_fit_80_columns),

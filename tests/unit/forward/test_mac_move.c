@@ -22,10 +22,10 @@ static void expect_move(struct mac_move *m, uint8_t from, uint64_t t_ns)
 }
 
 // Moves to and fro between two ports until the address is pinned; its home. *n: moves.
-static uint8_t flap(struct mac_move *m, uint8_t from, uint8_t to, uint64_t at_ns, unsigned *n)
+static port_no_t flap(struct mac_move *m, port_no_t from, port_no_t to, uint64_t at_ns, unsigned *n)
 {
 	for (*n = 1; *n < 100; ++*n) {
-		uint8_t was = from;
+		port_no_t was = from;
 
 		if (mac_move_decide(&five, m, from, at_ns) != MAC_MOVE)
 			return mac_move_home(m, to, all, at_ns);

@@ -60,7 +60,7 @@ static void each_kind_of_member_is_found(void **state)
 	static const char *const members[] = {
 		"10.0.0.1", "10.0.1.0/24", "10.0.2.1-10.0.2.9", "fd00::/120", "p3", "nqn.exact",
 		"nqn.head*", "*tail", "nqn.both*ends", "*middle*",
-		"*a*b*"};
+		"*a*b*", "p300"};
 	static const struct {
 		struct ip_key ip;
 		const char *nqn;
@@ -71,6 +71,7 @@ static void each_kind_of_member_is_found(void **state)
 		{{0, 0xffff0a0001ff}, "", -1, 1}, {{0, 0xffff0a000209}, "", -1, 2},
 		{{0, 0xffff0a00020a}, "", -1, 99}, {{0xfd00000000000000, 7}, "", -1, 3},
 		{{0, 0xffff0b000001}, "", 3, 4}, {{0, 0xffff0b000001}, "", 4, 99},
+		{{0, 0xffff0b000001}, "", 300, 11}, {{0, 0xffff0b000001}, "", 44, 99},
 		{{0, 0xffff0b000001}, "nqn.exact", -1, 5},
 		{{0, 0xffff0b000001}, "nqn.exac", -1, 99},
 		{{0, 0xffff0b000001}, "nqn.head", -1, 6}, {{0, 0xffff0b000001}, "nqn.heads", -1, 6},

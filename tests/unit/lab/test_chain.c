@@ -16,7 +16,15 @@
 
 enum { STUCK_MS = 5, MAX_QUEUES = 16, PAUSE_CLASS = 3 };
 
-// Queue i is port i of switch i; what pauses it, and since when it stands still.
+// Queue i is of port i of switch i, or with `downwards` of port 511, 311 or 111.
+static bool downwards;
+
+static port_no_t port_of(uint32_t i)
+{
+	return (port_no_t)(downwards ? 511 - 200 * i : i);
+}
+
+// What pauses each queue, and since when it stands still.
 struct world {
 	struct chain_pause by[MAX_QUEUES];
 	uint64_t still_ns[MAX_QUEUES];
@@ -24,12 +32,12 @@ struct world {
 
 static struct chain_queue queue(uint32_t i)
 {
-	return (struct chain_queue){i, (uint8_t)i, PAUSE_CLASS};
+	return (struct chain_queue){i, port_of(i), PAUSE_CLASS};
 }
 
 static struct chain_pause paused_by(const void *arg, struct chain_queue q)
 {
-	assert_int_equal(q.port, q.sw);
+	assert_int_equal(q.port, port_of(q.sw));
 	assert_int_equal(q.cls, PAUSE_CLASS);
 	return ((const struct world *)arg)->by[q.sw];
 }
@@ -184,6 +192,25 @@ static void a_cycle_is_named_once_from_its_lowest_queue_on(void **state)
 	chain_fini(&c);
 }
 
+// The number of the switch comes first, however large that of the port is.
+static void the_lowest_queue_is_of_the_lowest_switch(void **state)
+{
+	static const uint32_t from[] = {2, 1, 0};
+	struct world w = {0};
+	struct chain c;
+
+	(void)state;
+	downwards = true;
+	chain_init(&c, STUCK_MS * MS);
+	make_cycle(&w, 0, 3, UINT64_MAX);
+	look(&c, &w, MS, from, 3);
+	downwards = false;
+	assert_int_equal(c.n, 1);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(c.findings[0].queues[i].sw, i);
+	chain_fini(&c);
+}
+
 static void a_cycle_that_drains_is_no_deadlock(void **state)
 {
 	static const uint32_t from[] = {0};
@@ -314,7 +341,7 @@ static void tell(struct storm_log *l, uint32_t sw, uint8_t cls, enum event_type 
 {
 	storm_log_event(
 		l, sw,
-		&(struct event){.t_ns = t_ns, .type = (uint16_t)type, .port = 2, .cls = cls});
+		&(struct event){.t_ns = t_ns, .type = (uint8_t)type, .port = 2, .cls = cls});
 }
 
 static void storms_are_numbered_by_time_whoever_told_first(void **state)
@@ -363,6 +390,7 @@ int main(void)
 		cmocka_unit_test(spells_are_told_apart_and_the_longest_counts),
 		cmocka_unit_test(a_host_with_two_reasons_is_named_for_each),
 		cmocka_unit_test(a_cycle_is_named_once_from_its_lowest_queue_on),
+		cmocka_unit_test(the_lowest_queue_is_of_the_lowest_switch),
 		cmocka_unit_test(a_cycle_that_drains_is_no_deadlock),
 		cmocka_unit_test(
 			a_cycle_is_a_deadlock_when_all_of_it_has_stood_still_for_long_enough),

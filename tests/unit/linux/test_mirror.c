@@ -174,7 +174,8 @@ struct bench {
 	char log[TEXT]; // what the switch heard of neighbours since it was last read
 };
 
-static void on_neighbour(void *arg, uint8_t iface, const struct policy_addr *a, const uint8_t *mac)
+static void on_neighbour(void *arg, port_no_t iface, const struct policy_addr *a,
+			 const uint8_t *mac)
 {
 	struct bench *b = arg;
 	char text[ADDR_TEXT_LEN];
@@ -184,7 +185,7 @@ static void on_neighbour(void *arg, uint8_t iface, const struct policy_addr *a, 
 		 mac == NULL ? -1 : mac[5]);
 }
 
-static void on_stale(void *arg, uint8_t iface, const struct policy_addr *a)
+static void on_stale(void *arg, port_no_t iface, const struct policy_addr *a)
 {
 	struct bench *b = arg;
 	char text[ADDR_TEXT_LEN];

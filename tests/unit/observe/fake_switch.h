@@ -61,12 +61,12 @@ struct weir_switch {
 	bool drops_all, held;
 	char guard_group[1][POLICY_NAME_LEN]; // "up"
 	struct policy_svi svi; // of VLAN 10
-	uint8_t svi_of_vlan[N_VLANS];
+	port_no_t svi_of_vlan[N_VLANS];
 	struct fake_flows flows;
 	struct vxlan_peer_counters tunnel[VTEP_MAX_PEERS];
 	struct vxlan_counters tunnels;
 	struct fdb_port behind; // addresses of each peer
-	uint8_t place; // of the only address
+	port_no_t place; // of the only address
 	struct microburst_record microbursts[FAKE_RECORDS]; // that nobody has taken
 	unsigned n_microbursts;
 	uint64_t microbursts_lost;

@@ -148,9 +148,10 @@ static void storms_are_told_with_action_and_times(void **state)
 		{{.type = EVENT_STORM_RECOVERED, .port = 0, .cls = 5},
 		 " info pfc-recovered: an operator ended a storm or an escalation port=p1 "
 		 "class=5\n"},
-		{{.type = EVENT_DROP_ALL, .port = 0xff, .cls = 0xff, .a = 1},
+		{{.type = EVENT_DROP_ALL, .port = PORT_NONE, .cls = 0xff, .a = 1},
 		 "turned drop-all on or off drop_all=on\n"},
-		{{.type = EVENT_DROP_ALL, .port = 0xff, .cls = 0xff, .a = 0}, "drop_all=off\n"},
+		{{.type = EVENT_DROP_ALL, .port = PORT_NONE, .cls = 0xff, .a = 0},
+		 "drop_all=off\n"},
 		{{.type = EVENT_PFC_RATE_UP, .port = 0, .cls = 3, .a = 0, .b = 1200},
 		 " warning pfc-rate-high: PFC frames per second rose above the warning threshold "
 		 "port=p1 class=3 direction=in frames_per_s=1200\n"},
@@ -194,17 +195,17 @@ static void flows_and_their_notifications_are_told_with_how_many(void **state)
 		struct event e;
 		const char *text;
 	} rows[] = {
-		{{.type = EVENT_PAIR_DROPPED, .port = 0xff, .cls = 0xff, .b = 3},
+		{{.type = EVENT_PAIR_DROPPED, .port = PORT_NONE, .cls = 0xff, .b = 3},
 		 " warning pair-dropped: a frame contradicts a flow's pair: the switch drops the "
 		 "pair and learns again (at most one a second) count=3\n"},
-		{{.type = EVENT_FLOWS_FULL, .port = 0xff, .cls = 0xff, .b = 1000000},
+		{{.type = EVENT_FLOWS_FULL, .port = PORT_NONE, .cls = 0xff, .b = 1000000},
 		 " warning flows-full: the flow table has no room for a flow; the switch "
 		 "forwards it, but does not follow it (at most one a second) count=1000000\n"},
 		{{.type = EVENT_ELEPHANTS, .port = 1, .cls = 3, .a = 5, .b = 2},
 		 " info elephants: flows became elephants; port and class are those of the latest "
 		 "one: `weirctl show flows --elephants` (at most one a second) port=p2 class=3 "
 		 "now=5 count=2\n"},
-		{{.type = EVENT_ELEPHANTS_OVER, .port = 0xff, .cls = 0xff, .a = 0, .b = 5},
+		{{.type = EVENT_ELEPHANTS_OVER, .port = PORT_NONE, .cls = 0xff, .a = 0, .b = 5},
 		 " info elephants-over: elephants slowed down, paused or left the table (at most "
 		 "one a second) now=0 count=5\n"},
 		{{.type = EVENT_CNP_CAP, .port = 1, .cls = 0xff, .b = 7},
@@ -330,6 +331,38 @@ static size_t n_kept(const struct bench *b, int port, const char *name, uint64_t
 	return n;
 }
 
+// Ports whose numbers differ by 256, the last SVI, and no port have their own shares and lines.
+static void events_of_ports_from_256_on_are_their_own(void **state)
+{
+	static const port_no_t ports[] = {44, 300, 511, N_IFACES - 1, PORT_NONE};
+	enum { N = sizeof(ports) / sizeof(ports[0]) };
+	struct bench *b = *state;
+	struct policy *p = calloc(1, sizeof(*p) + 512 * sizeof(p->ports[0]));
+
+	p->n_ports = 512;
+	p->cell.bytes = 256;
+	strcpy(p->name, "sw1");
+	for (unsigned i = 0; i < p->n_ports; i++)
+		snprintf(p->ports[i].name, sizeof(p->ports[i].name), "p%u", i + 1);
+	eventlog_new_policy(b->log, p);
+	for (unsigned i = 0; i < N; i++) {
+		struct event e = {.type = EVENT_LINK_DOWN, .port = ports[i], .cls = 0xff};
+
+		for (unsigned k = 0; k < 100; k++)
+			eventlog_add(b->log, &e, SECOND);
+		assert_int_equal(n_lines(b), (i + 1) * LOG_BURST);
+	}
+	assert_int_equal(n_kept(b, 300, "link-down", 0), 100);
+	assert_non_null(strstr(text(b), "port=p301\n"));
+	eventlog_add(b->log,
+		     &(struct event){.type = EVENT_LOOP, .port = 300, .cls = 0xff, .a = 511,
+				     .b = 301},
+		     SECOND);
+	assert_non_null(strstr(text(b), "port=p301 sent_by=p512 taken_down=p301\n"));
+	eventlog_new_policy(b->log, b->policy);
+	free(p);
+}
+
 static void a_flood_at_one_port_removes_its_own_events_only(void **state)
 {
 	static const struct {
@@ -349,10 +382,10 @@ static void a_flood_at_one_port_removes_its_own_events_only(void **state)
 	struct bench *b = *state;
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct event other = {.type = (uint16_t)rows[i].other, .port = 1, .cls = 0xff};
+		struct event other = {.type = (uint8_t)rows[i].other, .port = 1, .cls = 0xff};
 
 		for (unsigned k = 0; k < 3 * rows[i].places; k++) {
-			struct event e = {.type = (uint16_t)rows[i].flood[k % 2], .cls = 0xff};
+			struct event e = {.type = (uint8_t)rows[i].flood[k % 2], .cls = 0xff};
 
 			eventlog_add(b->log, &e, SECOND);
 			if (k < rows[i].places && k % (rows[i].places / OTHERS) == 0)
@@ -438,7 +471,7 @@ static void a_flood_at_one_port_suppresses_no_line_of_another(void **state)
 	struct bench *b = *state;
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct event e = {.type = (uint16_t)rows[i].type, .cls = 0xff};
+		struct event e = {.type = (uint8_t)rows[i].type, .cls = 0xff};
 		unsigned before = n_lines(b);
 
 		for (unsigned k = 0; k < 100; k++)
@@ -463,12 +496,12 @@ static void addresses_are_told_with_the_other_port_and_how_many(void **state)
 		{{.type = EVENT_MAC_FLAPPING, .port = 1, .cls = 0xff, .a = 1 << 16,
 		  .b = 0x020000000003ull},
 		 " port=p2 mac=02:00:00:00:00:03 vlan=0 other_port=p1\n"},
-		{{.type = EVENT_FDB_FULL, .port = 0xff, .cls = 0xff, .b = 16384},
+		{{.type = EVENT_FDB_FULL, .port = PORT_NONE, .cls = 0xff, .b = 16384},
 		 " addresses=16384\n"},
 	};
 	struct bench *b = *state;
 
-	assert_int_equal(event_mac_a(10, 0xff), 10);
+	assert_int_equal(event_mac_a(10, PORT_NONE), 10);
 	assert_int_equal(event_mac_a(0, 0), 1 << 16);
 	assert_int_equal(event_mac_b(0x02000000000aull, 41), rows[0].e.b);
 	assert_int_equal(event_mac_more(event_mac_b(0, 70000)), EVENT_MAC_MORE_MAX);
@@ -656,6 +689,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_line_says_port_class_and_details, begin, end),
 		cmocka_unit_test_setup_teardown(xoff_says_what_held_the_buffer, begin, end),
+		cmocka_unit_test_setup_teardown(events_of_ports_from_256_on_are_their_own, begin,
+						end),
 		cmocka_unit_test_setup_teardown(storms_are_told_with_action_and_times, begin, end),
 		cmocka_unit_test_setup_teardown(the_line_says_why_dcbx_has_changed_pfc, begin, end),
 		cmocka_unit_test_setup_teardown(

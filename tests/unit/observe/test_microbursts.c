@@ -29,7 +29,7 @@ static void end_log(struct bench *b, struct burstlog *l)
 static void saw(struct bench *b, struct burstlog *l, unsigned part, uint64_t n, uint64_t bytes)
 {
 	b->sw->microbursts[b->sw->n_microbursts++] = (struct microburst_record){
-		.t_ns = n * MS_NS, .windows = 1, .port = 1, .part = (uint8_t)part,
+		.t_ns = n * MS_NS, .windows = 1, .port = 1, .part = part & 0xfu,
 		.peak_bytes = bytes, .share = microburst_share(bytes, KMAX)};
 	burstlog_poll(l, b->sw, &(struct burst_clock){(n + 1) * MS_NS, 5ull * SECOND_NS, 1});
 }

@@ -7,9 +7,10 @@ static void what_is_packed_comes_out_again(void **state)
 	static const struct pause_cause rows[] = {
 		{.kind = CAUSE_NONE},
 		{.kind = CAUSE_RX_RING, .cls = 3},
-		{.kind = CAUSE_QUEUE, .out_port = 127, .queue = 7, .cls = 7, .paused = true,
+		{.kind = CAUSE_QUEUE, .out_port = 511, .queue = 7, .cls = 7, .paused = true,
 		 .held_cells = UINT32_MAX},
 		{.kind = CAUSE_QUEUE, .out_port = 1, .held_cells = 1},
+		{.kind = CAUSE_QUEUE, .out_port = 256, .held_cells = 1},
 		{.kind = CAUSE_QUEUE, .queue = 1},
 		{.kind = CAUSE_QUEUE, .cls = 1},
 		{.kind = CAUSE_QUEUE, .paused = true},

@@ -26,7 +26,7 @@ struct bench {
 
 struct end {
 	uint32_t ip;
-	uint8_t port;
+	port_no_t port;
 };
 
 static inline void bench_open(struct bench *b, uint32_t n, uint64_t age_ns, uint32_t seed)

@@ -63,7 +63,7 @@ static uint32_t take(struct fixture *x, uint32_t qp, uint64_t now_ns, enum flow_
 	return take_at(x, qp, (struct flow_arrival){now_ns, 0}, news);
 }
 
-static void hear_at(struct fixture *x, uint32_t qp, uint8_t port, uint64_t now_ns)
+static void hear_at(struct fixture *x, uint32_t qp, port_no_t port, uint64_t now_ns)
 {
 	const struct flow_packet p = {.psn = 1, .n_psns = 1, .len = 100};
 	enum flow_news news;
@@ -375,6 +375,38 @@ static void a_flood_of_one_port_leaves_the_others_their_share(void **state)
 	close_table(x);
 }
 
+static void ports_that_differ_by_256_have_shares_of_their_own(void **state)
+{
+	struct fixture *x = open_table(64, SECOND_NS);
+
+	(void)state;
+	flow_table_set_ports(&x->t, 512);
+	for (uint32_t qp = 0; qp < 7; qp++)
+		hear_at(x, qp, qp < 3 ? 44 : 300, START_NS);
+	assert_int_equal(used(x, 44), 3);
+	assert_int_equal(used(x, 300), 4);
+	close_table(x);
+}
+
+static void a_way_is_packed_and_comes_out_again(void **state)
+{
+	static const struct flow_way ways[] = {
+		{.in_port = 300, .out_port = 511, .queue = 7, .cls = 6, .kind = FLOW_UDP},
+		{.in_port = 44, .out_port = FLOW_NO_PORT, .queue = 1, .cls = 0, .kind = FLOW_DATA},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct flow_way w = flow_way_of(flow_pack_way(ways[i]));
+
+		assert_int_equal(w.in_port, ways[i].in_port);
+		assert_int_equal(w.out_port, ways[i].out_port);
+		assert_int_equal(w.queue, ways[i].queue);
+		assert_int_equal(w.cls, ways[i].cls);
+		assert_int_equal(w.kind, ways[i].kind);
+	}
+}
+
 // The idlest of those looked at goes; here all are.
 static void the_idlest_flow_of_the_flood_loses_its_place(void **state)
 {
@@ -524,6 +556,8 @@ int main(void)
 		cmocka_unit_test(a_flow_lives_until_it_was_idle_for_its_age),
 		cmocka_unit_test(a_full_table_refuses_new_flows_and_keeps_those_that_live),
 		cmocka_unit_test(a_flood_of_one_port_leaves_the_others_their_share),
+		cmocka_unit_test(ports_that_differ_by_256_have_shares_of_their_own),
+		cmocka_unit_test(a_way_is_packed_and_comes_out_again),
 		cmocka_unit_test(the_idlest_flow_of_the_flood_loses_its_place),
 		cmocka_unit_test(the_use_of_ports_sums_up_to_the_tables),
 		cmocka_unit_test(a_flow_without_room_costs_no_sweep_of_a_large_table),

@@ -58,9 +58,10 @@ static void the_port_of_arrival_is_whole_in_a_seal(void **state)
 		uint32_t seal;
 
 		f.eth[0] += i;
-		f.in_port = (uint8_t)(i % 128);
+		f.in_port = (port_no_t)(i % 512);
 		seal = seal_of(SEED, &f);
-		assert_int_equal(seal >> SEAL_HASH_BITS, 128 + i % 128);
+		assert_int_equal(seal >> SEAL_HASH_BITS, 512 + i % 512);
+		assert_int_equal(seal_of_port(f.in_port) >> SEAL_HASH_BITS, 512 + i % 512);
 		assert_int_equal(seal >> (64 - FLOW_KEY_BITS), 0);
 		assert_int_not_equal(seal, SEAL_NEVER);
 	}
@@ -97,7 +98,7 @@ static void a_seal_closes_on_the_frames_it_was_made_of_and_no_others(void **stat
 static void a_departure_is_sealed_apart_from_the_arrival_and_the_count(void **state)
 {
 	const struct flow_key key = flow_key_v4(0x0a000001, 0x0a000002, QP, KEY_FLOW);
-	uint64_t way = seal_departure(0, 0, 0), last = seal_departure(127, 7, 7);
+	uint64_t way = seal_departure(0, 0, 0), last = seal_departure(511, 7, 7);
 	struct flow f = {.key = key, .packets = 41};
 
 	(void)state;
@@ -105,6 +106,7 @@ static void a_departure_is_sealed_apart_from_the_arrival_and_the_count(void **st
 	seal_close_departure(&f, way);
 	assert_true(seal_departed(&f, way));
 	assert_false(seal_departed(&f, seal_departure(1, 0, 0)));
+	assert_false(seal_departed(&f, seal_departure(256, 0, 0)));
 	assert_false(seal_departed(&f, seal_departure(0, 1, 0)));
 	assert_false(seal_departed(&f, seal_departure(0, 0, 1)));
 	seal_close(&f, 1000);

@@ -58,7 +58,7 @@ static void a_mistaken_operator_misleads_no_other_flow(void **state)
 
 // ---- READ
 
-static void read_request(struct bench *b, uint32_t qp, uint32_t psn, uint8_t port)
+static void read_request(struct bench *b, uint32_t qp, uint32_t psn, port_no_t port)
 {
 	struct answer a = {.from = B, .to = A, .qp = qp, .psn = psn,
 			   .role = ROCE_ROLE_READ_REQUEST};
@@ -467,7 +467,7 @@ static void the_end_of_a_connection_ends_its_pairs(void **state)
 		bool by_b;
 		uint32_t local_id, remote_id;
 		uint16_t attr;
-		uint8_t port;
+		port_no_t port;
 		bool ends;
 	} t[] = {
 		{"DREQ of A", false, 1, 1001, CM_DREQ, 1, true},

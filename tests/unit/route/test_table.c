@@ -36,7 +36,7 @@ static void say(struct log *l, const char *what, const uint8_t *mac)
 			 mac == NULL ? 0 : mac[5]);
 }
 
-static void on_probe(void *arg, uint8_t port, const struct policy_addr *a, const uint8_t *mac)
+static void on_probe(void *arg, port_no_t port, const struct policy_addr *a, const uint8_t *mac)
 {
 	struct log *l = arg;
 
@@ -46,7 +46,7 @@ static void on_probe(void *arg, uint8_t port, const struct policy_addr *a, const
 	l->n_probes++;
 }
 
-static void on_set(void *arg, uint8_t port, const struct policy_addr *a, const uint8_t *mac)
+static void on_set(void *arg, port_no_t port, const struct policy_addr *a, const uint8_t *mac)
 {
 	struct log *l = arg;
 
@@ -56,7 +56,7 @@ static void on_set(void *arg, uint8_t port, const struct policy_addr *a, const u
 	l->n_sets++;
 }
 
-static void on_next_hop(void *arg, uint8_t port, const struct policy_addr *a, bool answers)
+static void on_next_hop(void *arg, port_no_t port, const struct policy_addr *a, bool answers)
 {
 	assert_int_equal(port, PORT);
 	assert_int_equal(a->len, 32);
@@ -270,7 +270,7 @@ static void a_static_neighbour_believes_nobody(void **state)
 	neighbour_table_destroy(t);
 }
 
-static bool keep_low(void *arg, uint8_t port, const struct policy_addr *a)
+static bool keep_low(void *arg, port_no_t port, const struct policy_addr *a)
 {
 	(void)arg;
 	(void)port;
