@@ -11,10 +11,10 @@
 
 #include "dataplane/port_no.h"
 
-// What a loop of a worker does with its ports (worker.c).
+// The sets of a worker. Each of its loops reads and changes them (worker.c).
 enum port_set {
 	PORTS_EVERY, // all it owns
-	PORTS_POLLED, // whose driver does not wake the worker
+	PORTS_POLLED, // their drivers do not wake the worker
 	PORTS_CALLED, // something happened since the last loop; also set by drivers
 	PORTS_DUE, // this loop's
 	PORTS_TIMED, // with a time to be looked at again, wake_ns

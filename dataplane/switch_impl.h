@@ -231,7 +231,7 @@ enum { REPORTED_SETS = 64, REPORTED_NS = 50000000 };
 struct reported {
 	_Atomic uint64_t key; // 0 while the slot changes
 	_Atomic uint64_t t_ns;
-	_Atomic port_no_t at; // the port, or a peer whose frames arrive by it
+	_Atomic port_no_t at; // the port, or the number of a peer behind it
 };
 
 struct __rte_cache_aligned worker {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A switch of 512 ports: what a number of a port says from 256 on, where 8 bits do not hold it.
-// Most cases use two ports whose numbers differ by 256, so that a number that was cut would name
-// the other one. p45 has the number 44, p301 has 300.
+// Most cases use p45 and p301. Their numbers are 44 and 300: cut to 8 bits, both would be 44.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,14 +69,14 @@ static unsigned received(const struct bench *b)
 	return n;
 }
 
-static void forget(struct bench *b)
+static void forget_received(struct bench *b)
 {
 	for (unsigned i = 0; i < b->n_ports; i++)
 		b->host[i].n_rx = 0;
 	b->n_events = 0;
 }
 
-static void settle(struct bench *b)
+static void let_switch_settle(struct bench *b)
 {
 	bench_run(b, MS);
 	bench_control(b);
@@ -87,15 +86,15 @@ static void settle(struct bench *b)
 static void send(struct bench *b, unsigned from, unsigned to, uint8_t dscp)
 {
 	bench_send(b, from, &(struct bench_frame){.to = to, .dscp = dscp, .len = LEN});
-	settle(b);
+	let_switch_settle(b);
 }
 
 // The host speaks to all, so that its address is learnt. as: the last byte of its address, or 0.
 static void speak(struct bench *b, unsigned from, uint8_t as)
 {
 	bench_send(b, from, &(struct bench_frame){.broadcast = true, .as = as, .len = 100});
-	settle(b);
-	forget(b);
+	let_switch_settle(b);
+	forget_received(b);
 }
 
 static struct bench *opened(const char *yaml)
@@ -103,7 +102,7 @@ static struct bench *opened(const char *yaml)
 	struct bench *b = bench_open(yaml, 0);
 
 	assert_int_equal(b->n_ports, N);
-	settle(b);
+	let_switch_settle(b);
 	return b;
 }
 
@@ -125,13 +124,13 @@ static void a_frame_leaves_by_its_port_alone(void **state)
 	for (unsigned i = 0; i < N; i++)
 		bench_send(b, i, &(struct bench_frame){.to = i == 0 ? 1 : 0, .len = 100});
 	for (unsigned i = 0; i < 8; i++)
-		settle(b);
-	forget(b);
+		let_switch_settle(b);
+	forget_received(b);
 	for (unsigned i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		send(b, ways[i][0], ways[i][1], i % 2 == 0 ? 0 : LOSSLESS);
 		assert_int_equal(b->host[ways[i][1]].n_rx, 1);
 		assert_int_equal(received(b), 1);
-		forget(b);
+		forget_received(b);
 	}
 	bench_close(b);
 }
@@ -142,7 +141,7 @@ static void a_flood_reaches_each_other_port_once(void **state)
 
 	(void)state;
 	bench_send(b, HIGH, &(struct bench_frame){.broadcast = true, .len = 100});
-	settle(b);
+	let_switch_settle(b);
 	for (unsigned i = 0; i < N; i++)
 		assert_int_equal(b->host[i].n_rx, i != HIGH);
 	assert_int_equal(ctr_get(&switch_port_counters(b->sw, HIGH)->replicated), N - 2);
@@ -159,7 +158,7 @@ static void a_group_of_the_policy_has_its_ports(void **state)
 	bench_build(frame, FAR, &(struct bench_frame){.dscp = LOSSLESS, .len = LEN});
 	memcpy(frame, to, sizeof(to));
 	bench_send(b, FAR, &(struct bench_frame){.raw = frame, .len = LEN});
-	settle(b);
+	let_switch_settle(b);
 	for (unsigned i = 0; i < N; i++)
 		assert_int_equal(b->host[i].n_rx, i == LOW || i == HIGH + 1 || i == LAST);
 	bench_close(b);
@@ -203,7 +202,7 @@ static void a_pause_stops_one_port_and_the_cause_names_it(void **state)
 	assert_int_equal(event_of(b, EVENT_XOFF)->port, HIGH);
 	assert_int_equal(cause_unpack(0, event_of(b, EVENT_XOFF)->b).out_port, FAR);
 	bench_pause(b, FAR, 1 << 3, 0);
-	settle(b);
+	let_switch_settle(b);
 	assert_false(pg_in_xoff(switch_pg_state(b->sw, HIGH, 3)));
 	bench_close(b);
 }
@@ -216,7 +215,7 @@ static void a_record_of_an_address_names_both_ports(void **state)
 	(void)state;
 	speak(b, LAST, 9);
 	bench_send(b, HIGH, &(struct bench_frame){.broadcast = true, .as = 9, .len = 100});
-	settle(b);
+	let_switch_settle(b);
 	e = event_of(b, EVENT_MAC_MOVED);
 	assert_non_null(e);
 	assert_int_equal(e->port, HIGH);
@@ -253,10 +252,10 @@ static void a_reload_forgets_the_addresses_of_its_port_alone(void **state)
 	speak(b, LOW, 0);
 	speak(b, HIGH, 0);
 	bench_publish(b, routed_301);
-	settle(b);
+	let_switch_settle(b);
 	assert_int_equal(learnt_at(b, LOW), 1);
 	assert_int_equal(learnt_at(b, HIGH), 0);
-	forget(b);
+	forget_received(b);
 	send(b, LAST, LOW, 0);
 	assert_int_equal(received(b), 1);
 	bench_close(b);
@@ -277,7 +276,7 @@ static void a_link_is_down_at_its_port_alone(void **state)
 	bench_control(b);
 	assert_non_null(event_of(b, EVENT_LINK_DOWN));
 	assert_int_equal(event_of(b, EVENT_LINK_DOWN)->port, HIGH);
-	forget(b);
+	forget_received(b);
 	assert_true(switch_link_up(b->sw, LOW));
 	assert_false(switch_link_up(b->sw, HIGH));
 	assert_int_equal(learnt_at(b, LOW), 1);
@@ -288,7 +287,7 @@ static void a_link_is_down_at_its_port_alone(void **state)
 	bench_close(b);
 }
 
-// ---- the router and tunnels, whose numbers follow those of the ports
+// ---- numbers beyond the ports: the router and tunnels
 
 static const struct router_packet to_vlan = {.src = "10.0.3.2", .dst = "10.0.100.2"},
 				  from_vlan = {.src = "10.0.100.2", .dst = "10.0.3.2"};
@@ -302,7 +301,7 @@ static void send_routed(struct bench *b, unsigned from, const struct router_pack
 	memcpy(frame, to, 6);
 	memcpy(frame + 6, src, 6);
 	bench_send(b, from, &(struct bench_frame){.raw = frame, .len = len});
-	settle(b);
+	let_switch_settle(b);
 }
 
 static const uint8_t station[6] = {2, 0, 0, 1, 0, 0x2d}, next_hop[6] = {2, 0, 0, 2, 0, 0},
@@ -319,7 +318,7 @@ static void a_routed_vlan_is_an_interface_beyond_the_ports(void **state)
 	assert_int_equal(received(b), 1);
 	assert_memory_equal(b->host[HIGH].rx[0].data, station, 6);
 	assert_memory_equal(b->host[HIGH].rx[0].data + 6, svi, 6);
-	forget(b);
+	forget_received(b);
 	send_routed(b, HIGH, &from_vlan, svi, station);
 	assert_int_equal(b->host[LAST].n_rx, 1);
 	assert_int_equal(received(b), 1);
@@ -343,7 +342,7 @@ static void send_through_tunnel(struct bench *b, const uint8_t to[6], uint8_t fr
 	bench_build(out + VXLAN_V4_LEN, from - 1u, &(struct bench_frame){.len = LEN});
 	memcpy(out + VXLAN_V4_LEN, to, 6);
 	bench_send(b, LAST, &(struct bench_frame){.raw = out, .len = sizeof(out)});
-	settle(b);
+	let_switch_settle(b);
 }
 
 static void a_peer_of_a_tunnel_is_no_port(void **state)
@@ -357,7 +356,7 @@ static void a_peer_of_a_tunnel_is_no_port(void **state)
 	(void)state;
 	snprintf(yaml, sizeof(yaml), "%s%s", bridged, tunnels);
 	b = opened(yaml);
-	forget(b);
+	forget_received(b);
 	send_through_tunnel(b, all, 0x77);
 	for (unsigned i = 0; i < N; i++)
 		assert_int_equal(b->host[i].n_rx, i < 500);
@@ -365,7 +364,7 @@ static void a_peer_of_a_tunnel_is_no_port(void **state)
 	assert_non_null(e);
 	assert_int_equal(e->port, VTEP_FIRST);
 	assert_int_equal(gauge_get(&switch_fdb_port(b->sw, VTEP_FIRST)->c.learnt), 1);
-	forget(b);
+	forget_received(b);
 	send(b, HIGH, 0x77 - 1, 0); // to the station behind the peer
 	assert_int_equal(b->host[LAST].n_rx, 1);
 	assert_int_equal(received(b), 1);
@@ -374,7 +373,7 @@ static void a_peer_of_a_tunnel_is_no_port(void **state)
 	assert_int_equal(ctr_get(&c.tx_packets), 1);
 	assert_int_equal(ctr_get(&c.rx_packets), 1);
 	bench_publish(b, bridged); // without tunnels the address is forgotten
-	settle(b);
+	let_switch_settle(b);
 	assert_int_equal(gauge_get(&switch_fdb_port(b->sw, VTEP_FIRST)->c.learnt), 0);
 	bench_close(b);
 }

@@ -24,7 +24,7 @@ static port_no_t port_of(uint32_t i)
 	return (port_no_t)(downwards ? 511 - 200 * i : i);
 }
 
-// What pauses each queue, and since when it stands still.
+// The cause of the pause of each queue, and the time since which it sends nothing.
 struct world {
 	struct chain_pause by[MAX_QUEUES];
 	uint64_t still_ns[MAX_QUEUES];

@@ -331,7 +331,8 @@ static size_t n_kept(const struct bench *b, int port, const char *name, uint64_t
 	return n;
 }
 
-// Ports whose numbers differ by 256, the last SVI, and no port have their own shares and lines.
+// Two ports have numbers that differ by 256. Each has a share and a line of its own, and so have
+// the last SVI and events without a port.
 static void events_of_ports_from_256_on_are_their_own(void **state)
 {
 	static const port_no_t ports[] = {44, 300, 511, N_IFACES - 1, PORT_NONE};
