@@ -439,12 +439,12 @@ static const struct inof_pin *pin_of(const struct inof_registry *r, struct ip_ke
 		       : NULL;
 }
 
-// place: a port, or UINT8_MAX for another switch.
+// place: a port, or PORT_NONE for another switch.
 static bool pin_allows(const struct inof_pin *pin, unsigned place)
 {
 	if (pin == NULL)
 		return true;
-	return place == UINT8_MAX ? pin->peer : has_bit(pin->ports, place);
+	return place == PORT_NONE ? pin->peer : has_bit(pin->ports, place);
 }
 
 // Whether the host keeps its address from another place. While its link is down it does, unless the
@@ -660,7 +660,7 @@ bool inof_peer_host(struct inof_registry *r, uint32_t peer, const struct inof_re
 	const struct inof_pin *pin = pin_of(r, reg->ip);
 	struct host *h = host_by_ip(r, reg->ip);
 
-	if (!pin_allows(pin, UINT8_MAX) || keeps(h, UINT8_MAX, pin) ||
+	if (!pin_allows(pin, PORT_NONE) || keeps(h, PORT_NONE, pin) ||
 	    (h != NULL && h->present && h->origin == INOF_AT_PEER && h->peer != peer))
 		return false;
 	if (h == NULL)
@@ -706,7 +706,7 @@ static void session_is(struct inof_registry *r, struct inof_reflector *l, bool u
 
 	l->up = up;
 	l->since_ns = now_ns;
-	registry_say(r, up ? EVENT_INOF_REFLECTOR : EVENT_INOF_REFLECTOR_GONE, &about, UINT8_MAX,
+	registry_say(r, up ? EVENT_INOF_REFLECTOR : EVENT_INOF_REFLECTOR_GONE, &about, PORT_NONE,
 		     l->hosts, now_ns);
 }
 

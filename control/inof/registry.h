@@ -75,7 +75,7 @@ struct inof_ops {
 	const uint8_t *(*mac)(void *arg, unsigned port);
 	// False: there was no room; the registry tries again at the next poll.
 	bool (*send)(void *arg, unsigned port, const struct inof_frame *f);
-	// about: the host's address. port: of the host, or UINT8_MAX.
+	// about: the host's address. port: of the host, or PORT_NONE.
 	void (*event)(void *arg, const struct event *e, const char *about);
 	// Whether the tables of the switch have the MAC address, or the IP address, at a place that
 	// is not the port. NULL: there are no tables.

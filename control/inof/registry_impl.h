@@ -165,7 +165,7 @@ static inline bool meet(const uint64_t *a, const uint64_t *b, unsigned words)
 
 static inline unsigned place_of(const struct host *h)
 {
-	return h->origin == INOF_AT_PORT ? h->port : UINT8_MAX;
+	return h->origin == INOF_AT_PORT ? h->port : PORT_NONE;
 }
 
 // Also while its link is down.
@@ -188,7 +188,7 @@ void registry_refuse(struct inof_registry *r, unsigned port, enum inof_refusal w
 void host_come_online(struct inof_registry *r, struct host *h, uint64_t now_ns);
 // One receiver less knows the host or waits for a notice about it: the host may be gone then.
 void host_unref(struct inof_registry *r, struct host *h, uint64_t now_ns);
-// port: UINT8_MAX for none.
+// port: PORT_NONE for none.
 void registry_say(const struct inof_registry *r, enum event_type type, const struct host *h,
 		  unsigned port, uint32_t a, uint64_t now_ns);
 

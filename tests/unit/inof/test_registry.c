@@ -686,6 +686,50 @@ static void hosts_of_a_peer_are_told_of_and_keep_room_for_local_ones(void **stat
 	assert_false(inof_peer_host(w.r, 1, &reg, w.now_ns));
 }
 
+static bool send_nowhere(void *arg, unsigned port, const struct inof_frame *f)
+{
+	(void)arg;
+	(void)port;
+	(void)f;
+	return true;
+}
+
+static void keep_event(void *arg, const struct event *e, const char *about)
+{
+	struct event *last = arg;
+
+	(void)about;
+	*last = *e;
+}
+
+// Numbers of 8 bits do not name the ports of this switch.
+static void hosts_of_other_switches_are_at_no_port(void **state)
+{
+	static const struct inof_ops ops = {.send = send_nowhere, .event = keep_event};
+	struct inof_conf conf = {.default_zone = true};
+	struct inof_registration reg = {world_ip(70), true, h[0].service};
+	struct inof_reflector reflector = {.ip = world_ip(1), .up = true, .hosts = 3};
+	struct event last = {0};
+	struct inof_registry *r;
+
+	(void)state;
+	memset(conf.ports, 0xff, sizeof(conf.ports));
+	assert_int_equal(inof_create(INOF_PORTS, &ops, &last, 7, 7, &r), 0);
+	inof_set_conf(r, &conf, S);
+	for (unsigned p = 0; p < INOF_PORTS; p++)
+		inof_link(r, p, true, S);
+	inof_set_reflectors(r, &reflector, 1, S);
+	assert_int_equal(last.type, EVENT_INOF_REFLECTOR);
+	assert_int_equal(last.port, PORT_NONE);
+	assert_true(inof_peer_host(r, 1, &reg, S));
+	assert_int_equal(last.type, EVENT_INOF_HOST);
+	assert_int_equal(last.port, PORT_NONE);
+	for (unsigned p = 0; p < INOF_PORTS; p++)
+		inof_link(r, p, false, S);
+	assert_int_equal(last.type, EVENT_INOF_HOST);
+	inof_destroy(r);
+}
+
 static void sessions_with_reflectors_are_events_and_end_when_weir_inof_is_silent(void **state)
 {
 	struct inof_reflector list[] = {{.ip = world_ip(1), .up = true, .hosts = 3},
@@ -889,6 +933,7 @@ int main(void)
 		TEST(a_registration_that_cannot_be_read_is_counted),
 		TEST(a_notice_from_a_host_is_counted_and_told_to_nobody),
 		TEST(hosts_of_a_peer_are_told_of_and_keep_room_for_local_ones),
+		TEST(hosts_of_other_switches_are_at_no_port),
 		TEST(sessions_with_reflectors_are_events_and_end_when_weir_inof_is_silent),
 		TEST(of_a_thousand_hosts_one_goes_and_each_is_told_once_within_the_pace),
 		TEST(a_thousand_hosts_at_a_lossy_port_have_acknowledged_a_loss_within_10_s),
