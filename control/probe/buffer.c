@@ -523,6 +523,7 @@ static enum probe_verdict stays_paused(struct probe *p, const void *arg, uint32_
 {
 	struct probe_shot shot = probe_shot(p, PROBE_LEN_MIN);
 	uint32_t total = *(const uint32_t *)arg, leave = n < total ? total - n : 0;
+	unsigned late = 0;
 	bool paused;
 
 	for (unsigned tries = 0;;) {
@@ -545,10 +546,11 @@ static enum probe_verdict stays_paused(struct probe *p, const void *arg, uint32_
 		probe_release(p);
 		if (p->broken)
 			return PROBE_CANNOT;
-		if (!probe_spoiled(p))
-			break;
-		if (++tries == SPOILED)
+		if (probe_spoiled(p) && ++tries == SPOILED)
 			return spoiled(p);
+		// A device that stood still sends PAUSE later than the probe waits for it.
+		if (!probe_spoiled(p) && (paused || ++late == TRIES))
+			break;
 	}
 	return paused ? PROBE_DONE
 		      : probe_cannot(p, "the group did not enter XOFF with %u frames", total);
@@ -559,9 +561,11 @@ static enum probe_verdict xon_by_third(struct probe *p, uint32_t xoff, struct pr
 {
 	uint32_t total = xoff + 1;
 	struct border b = {stays_paused, &total, "XON"};
-	bool beyond;
-	enum probe_verdict v = border_trial(p, &b, 0, &beyond);
+	enum probe_verdict v = PROBE_DONE;
+	bool beyond = true;
 
+	for (unsigned tries = 0; v == PROBE_DONE && beyond && tries < TRIES; tries++)
+		v = border_trial(p, &b, 0, &beyond);
 	if (v == PROBE_DONE && beyond)
 		return probe_cannot(p, "no XON came although all frames had left");
 	if (v != PROBE_DONE)

@@ -637,6 +637,35 @@ static void a_device_that_stood_still_is_not_lossy(void **state)
 	close_bench(&b);
 }
 
+// In the first trial of XON the device stands still: before it enters XOFF, and in the second one
+// before it sends XON.
+static void run_without_first_xon_trials(void *of, uint64_t until_ns)
+{
+	struct probe *p = odd.probe;
+	struct probe_pfc *pfc = pfc_of_device();
+
+	odd.io.run(of, until_ns);
+	if (p->held && odd.trial == 0 && p->pausing[PROBE_THIRD] != 0)
+		odd.trial = p->trial;
+	if (odd.trial != 0 && p->trial == odd.trial)
+		*pfc = (struct probe_pfc){0};
+	if (odd.trial != 0 && p->trial == odd.trial + 1 && !p->held && pfc->t_ns != 0)
+		pfc->until_ns = p->pausing[PROBE_RX] != 0 ? UINT64_MAX : 0;
+}
+
+static void xon_of_a_device_that_stood_still_is_found(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	open_behind_veth(&b, "1G", STATIC);
+	set_odd(&b, run_without_first_xon_trials);
+	measure(&b, "xoff xon");
+	assert_true(b.probe.trial > odd.trial + 1 && odd.trial != 0);
+	exactly(&b, PROBE_XON_BYTES, of_group(&b, "xon_alone_bytes"));
+	close_bench(&b);
+}
+
 // PAUSE does not show in the first trial that brings one.
 static void run_without_first_pause(void *of, uint64_t until_ns)
 {
@@ -920,6 +949,7 @@ int main(void)
 		cmocka_unit_test(a_late_probe_does_not_blame_the_device),
 		cmocka_unit_test(a_probe_that_is_too_late_for_each_trial_does_not_blame_the_device),
 		cmocka_unit_test(a_device_that_stood_still_is_not_lossy),
+		cmocka_unit_test(xon_of_a_device_that_stood_still_is_found),
 		cmocka_unit_test(trials_that_disagree_are_never_exact),
 		cmocka_unit_test(xon_whose_trials_disagree_says_so),
 		cmocka_unit_test(a_device_without_xon_is_measured),
