@@ -68,9 +68,9 @@ class Switch:
         """Stops admission for good; the balance of all frames."""
         return json.loads(self.ctl("quiesce", "--hold", "--json"))["balance"]
 
-    def stop(self):
+    def stop(self, seconds=15):
         """Returns the exit status: 0 when every frame was accounted for."""
-        return self.process.stop()
+        return self.process.stop(seconds=seconds)
 
 
 class Host:
