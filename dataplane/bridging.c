@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/bridging.h"
 
+#include "dataplane/base/units.h"
 #include "dataplane/deadlock_guard.h"
 #include "dataplane/fate.h"
 #include "dataplane/forward/bridge.h"
 #include "dataplane/packet/edit.h"
 #include "dataplane/routing.h"
 #include "dataplane/svi.h"
-#include "dataplane/units.h"
 #include "dataplane/unknown_unicast.h"
 #include "dataplane/vxlan.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/elephants.h"
 
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 
 enum {
 	LOOKS_PER_LOOP = 64,

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "dataplane/port_no.h"
+#include "dataplane/base/port_no.h"
 
 #define EVENT_TYPES(X)                                                                             \
 	X(XOFF, "pfc-xoff", "a priority group entered XOFF and PAUSE was due")                     \

@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "dataplane/compiler.h"
-#include "dataplane/port_no.h"
+#include "dataplane/base/compiler.h"
+#include "dataplane/base/port_no.h"
 
 struct rte_mbuf;
 

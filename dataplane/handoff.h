@@ -25,8 +25,8 @@
 #include <rte_common.h>
 #include <rte_prefetch.h>
 
-#include "dataplane/compiler.h"
-#include "dataplane/counter.h"
+#include "dataplane/base/compiler.h"
+#include "dataplane/base/counter.h"
 #include "dataplane/frame.h"
 
 enum {

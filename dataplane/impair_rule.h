@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dataplane/base/rng.h"
 #include "dataplane/packet/parse.h"
-#include "dataplane/rng.h"
 
 // Fields: id, name, highest value, help. A comparison of a field that a frame does not have is
 // false, also with !=.

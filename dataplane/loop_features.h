@@ -12,8 +12,8 @@
 #include "dataplane/notify.h"
 #include "dataplane/peer_pause.h"
 #include "dataplane/punt.h"
-#include "dataplane/storm.h"
 #include "dataplane/routing.h"
+#include "dataplane/storm.h"
 #include "dataplane/zones.h"
 
 // Before the ports receive.

@@ -5,8 +5,8 @@
 #include "dataplane/egress.h"
 #include "dataplane/packet/cnp.h"
 #include "dataplane/packet/tags.h"
-#include "dataplane/roce/flow_seal.h"
 #include "dataplane/punt.h"
+#include "dataplane/roce/flow_seal.h"
 
 enum {
 	LEARN_GAPS = 4, // a rate so many gaps after a CNP still shows what that has cut

@@ -10,11 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dataplane/base/port_no.h"
 #include "dataplane/forward/mac_move.h"
 #include "dataplane/frame.h"
 #include "dataplane/packet/classify.h"
 #include "dataplane/packet/trim.h"
-#include "dataplane/port_no.h"
 #include "dataplane/qos/egress.h"
 #include "dataplane/qos/elephant.h"
 #include "dataplane/qos/guard.h"

@@ -10,9 +10,9 @@
 #include <rte_malloc.h>
 
 #include "dataplane/egress.h"
-#include "dataplane/switch_change.h"
-#include "dataplane/replica.h"
 #include "dataplane/loop_features.h"
+#include "dataplane/replica.h"
+#include "dataplane/switch_change.h"
 
 static_assert((int)POLICY_PORT_FRAMES == BURST + MAX_CONTROL_FRAMES,
 	      "policy_max_frames counts what a worker holds");

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dataplane/counter.h"
+#include "dataplane/base/counter.h"
 #include "dataplane/drop.h"
 #include "dataplane/event.h"
 #include "dataplane/policy.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/switch_change.h"
 
-#include "dataplane/bits.h"
+#include "dataplane/base/bits.h"
 #include "dataplane/qos/headroom.h"
 #include "dataplane/switch_impl.h"
 

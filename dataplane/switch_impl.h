@@ -32,16 +32,17 @@
 #include <rte_rcu_qsbr.h>
 #include <rte_ring.h>
 
-#include "dataplane/bits.h"
-#include "dataplane/compiler.h"
+#include "dataplane/base/bits.h"
+#include "dataplane/base/compiler.h"
+#include "dataplane/base/port_set.h"
+#include "dataplane/base/rng.h"
+#include "dataplane/base/units.h"
 #include "dataplane/forward/fdb.h"
 #include "dataplane/forward/route.h"
 #include "dataplane/handoff.h"
 #include "dataplane/packet/roce.h"
 #include "dataplane/port.h"
-#include "dataplane/port_set.h"
 #include "dataplane/qos/microburst.h"
-#include "dataplane/rng.h"
 #include "dataplane/roce/ipcc.h"
 #include "dataplane/run.h"
 #include "dataplane/switch.h"
@@ -49,7 +50,6 @@
 #include "dataplane/switch_punt.h"
 #include "dataplane/switch_routes.h"
 #include "dataplane/tap.h"
-#include "dataplane/units.h"
 
 enum {
 	MAX_CONTROL_FRAMES = 4,

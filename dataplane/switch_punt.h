@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dataplane/counter.h"
-#include "dataplane/port_no.h"
+#include "dataplane/base/counter.h"
+#include "dataplane/base/port_no.h"
 
 struct weir_switch;
 

@@ -2,7 +2,7 @@
 // What control may ask a switch about its VXLAN tunnels. Counters are sums over the workers.
 #pragma once
 
-#include "dataplane/counter.h"
+#include "dataplane/base/counter.h"
 #include "dataplane/forward/vtep.h"
 
 struct weir_switch;

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dataplane/counter.h"
+#include "dataplane/base/counter.h"
 #include "dataplane/policy.h"
 
 enum { TAP_MAX_SNAPLEN = 16384, TAP_MAX_RECORDS = 1 << 20 };

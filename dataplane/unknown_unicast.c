@@ -3,9 +3,9 @@
 
 #include <rte_hash_crc.h>
 
+#include "dataplane/base/units.h"
 #include "dataplane/bridging.h"
 #include "dataplane/fate.h"
-#include "dataplane/units.h"
 
 // ---- reports
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/zones.h"
 
+#include "dataplane/base/units.h"
 #include "dataplane/bridging.h"
 #include "dataplane/fate.h"
 #include "dataplane/forward/bridge.h"
 #include "dataplane/forward/route.h"
 #include "dataplane/ingress.h"
-#include "dataplane/units.h"
 
 static bool is_forbidden(const struct zone_table *t, const struct frame *f)
 {

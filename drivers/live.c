@@ -21,7 +21,7 @@
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 #include "drivers/absent.h"
 #include "drivers/ethdev/ethdev.h"
 #include "drivers/ethdev/pci.h"

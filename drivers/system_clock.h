@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 
 static inline uint64_t clock_ns(clockid_t clock)
 {

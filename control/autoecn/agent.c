@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataplane/bits.h"
+#include "dataplane/base/bits.h"
+#include "dataplane/base/units.h"
 #include "dataplane/switch.h"
 #include "dataplane/switch_ecn.h"
 #include "dataplane/switch_flows.h"
-#include "dataplane/units.h"
 
 static_assert((int)RESIDENCE_BUCKETS <= (int)ECN_RESIDENCE_MAX, "the histogram of a queue fits");
 

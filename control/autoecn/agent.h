@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "control/autoecn/rule.h"
-#include "dataplane/port_no.h"
+#include "dataplane/base/port_no.h"
 
 struct autoecn;
 struct policy;

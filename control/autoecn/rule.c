@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 
 enum {
 	START_KMIN = 5000,

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "control/capture_wire.h"
+#include "control/capture/capture_wire.h"
 #include "dataplane/tap.h"
 
 // Of epb_flags, bits 0 and 1.

@@ -10,8 +10,11 @@
 #include <string.h>
 #include <strings.h>
 
-#include "dataplane/bits.h"
-#include "dataplane/units.h"
+#include "control/config/config.h"
+#include "dataplane/base/bits.h"
+#include "dataplane/base/units.h"
+#include "dataplane/policy.h"
+#include "dataplane/port_ops.h"
 #include "drivers/xdp/weir_xdp.h"
 
 void check_report(struct diag_sink *s, enum diag_level level, const struct cfg_val *v,

@@ -8,11 +8,14 @@
 #include <string.h>
 
 #include "control/config/plan.h"
-#include "dataplane/bits.h"
+#include "control/config/port_open.h"
+#include "dataplane/base/bits.h"
+#include "dataplane/base/units.h"
 #include "dataplane/forward/fdb.h"
+#include "dataplane/policy.h"
+#include "dataplane/port_ops.h"
 #include "dataplane/qos/headroom.h"
 #include "dataplane/switch_punt.h"
-#include "dataplane/units.h"
 #include "drivers/live.h"
 
 enum {

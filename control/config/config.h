@@ -11,34 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dataplane/compiler.h"
-#include "dataplane/policy.h"
-#include "dataplane/port_ops.h"
-#include "drivers/xdp/keep.h"
+#include "control/base/diag.h"
+#include "dataplane/base/compiler.h"
 
 struct config;
-
-// A mistake or a warning, for programs. All texts belong to the struct.
-struct diag_message {
-	char *file, *key, *text, *hint; // key and hint may be NULL
-	uint32_t line, column; // 0: no place in the file
-	bool is_error;
-};
-
-// Messages in file order. The caller zeroes the list. Each call below appends, so one list serves
-// load and compile.
-struct diags {
-	// Ready to print. A warning's text begins "warning: " after the position. Repeats of one
-	// message share the line of the first.
-	char **lines;
-	bool *is_error; // of each line
-	unsigned n; // lines
-	struct diag_message *messages; // with every repeat
-	unsigned n_messages, n_errors;
-};
-// Prints the lines to standard error, broken at the width of a terminal.
-void diags_print(const struct diags *d);
-void diags_fini(struct diags *d);
+struct policy;
+struct port_facts;
 
 // Reads a file. 0, or -EINVAL with messages in *d, also if the file cannot be read. *out keeps its
 // value on failure.
@@ -88,27 +66,14 @@ bool config_inof(const struct config *c, struct inof_conf *out, const struct ino
 		 unsigned *n_zones);
 int config_port_named(const struct config *c, const char *name); // its index, or -1
 
-// The settings of a port that the daemon needs to open the device.
-struct config_port_open {
-	const char *name;
-	const char *device; // "xdp:IFACE", "pci:BDF", "vdev:ARGS", "wire:ANY"
-	uint64_t speed_bps; // 0: the link's
-	uint32_t mtu, max_frame;
-	uint32_t tx_ring_bytes;
-	uint32_t rx_ring; // frames; 0: the driver's own
-	struct keep keep; // for live_conf and, on a reload, live_set_keep()
-	bool take_over; // the host's addresses on the device do not matter
-	bool optional; // the device need not exist at the start
-};
 unsigned config_n_ports(const struct config *c);
-struct config_port_open config_port(const struct config *c, unsigned i);
 const char *config_name(const struct config *c); // switch.name
 // Whether the kernel is the control plane of routed ports (control/linux). *netns: the namespace of
 // the taps, NULL: that of the process.
 bool config_control_by_linux(const struct config *c, const char **netns);
 unsigned config_n_workers(const struct config *c);
 bool config_busy_poll(const struct config *c);
-uint32_t config_time_scale(const struct config *c); // of the live clock (control/model_time.h)
+uint32_t config_time_scale(const struct config *c); // of the live clock (control/base/model_time.h)
 
 // facts: one for each port, or NULL for a plan without devices: no skid, and each port needs a
 // speed in the file. Fails with messages in *d if these ports cannot keep the policy (headroom

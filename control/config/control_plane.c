@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "control/config/compile.h"
+#include "control/config/config.h"
+#include "dataplane/policy.h"
 #include "dataplane/switch_punt.h"
 
 enum { IPV6_MIN_MTU = 1280 }; // RFC 8200, section 5

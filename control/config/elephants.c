@@ -3,7 +3,7 @@
 // compiled policy.
 #include "control/config/compile.h"
 
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 
 enum { DEFAULT_RATE_PART = 10 }; // of the slowest port, at most
 

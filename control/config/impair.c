@@ -8,8 +8,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "control/config/schema.h"
-#include "control/config/units.h"
+#include "control/base/schema.h"
+#include "control/base/units.h"
+#include "control/config/addr.h"
 #include "dataplane/packet/wire.h"
 #include "dataplane/policy.h"
 

@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/config/addr.h"
 #include "control/config/compile.h"
 #include "control/config/plan.h"
-#include "dataplane/roce/ipcc.h"
+#include "dataplane/base/units.h"
 #include "dataplane/roce/flow.h"
+#include "dataplane/roce/ipcc.h"
 #include "dataplane/roce/pairing.h"
-#include "dataplane/units.h"
 
 enum {
 	Q16 = 1 << 16,

@@ -15,6 +15,8 @@
 
 #include "control/config/compile.h"
 #include "control/config/model.h"
+#include "control/config/port_open.h"
+#include "dataplane/policy.h"
 
 static const char *profile_name(const void *config, unsigned i)
 {

@@ -4,9 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "control/config/rows.h"
+#include "control/base/model_time.h"
+#include "control/base/rows.h"
+#include "control/config/addr.h"
 #include "control/inof/registry.h"
-#include "control/model_time.h"
 #include "dataplane/roce/ipcc.h"
 
 #define MOST_B (64ll << 30) // 2^31 cells of 32 B

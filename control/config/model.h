@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "control/config/arena.h"
+#include "control/base/arena.h"
+#include "control/base/schema.h"
 #include "control/config/routes.h"
-#include "control/config/schema.h"
 #include "dataplane/forward/vtep.h"
 #include "dataplane/policy.h"
 #include "drivers/xdp/keep.h"

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "control/config/config.h"
-#include "dataplane/bits.h"
+#include "control/config/port_open.h"
+#include "dataplane/base/bits.h"
+#include "dataplane/policy.h"
 #include "drivers/live.h"
 
 const char *config_flood_note(const struct policy *p, char *out, size_t out_len)

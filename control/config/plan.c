@@ -7,10 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/base/terminal.h"
 #include "control/config/compile.h"
-#include "control/config/terminal.h"
-#include "dataplane/bits.h"
-#include "dataplane/units.h"
+#include "dataplane/base/bits.h"
+#include "dataplane/base/units.h"
+#include "dataplane/policy.h"
 #include "drivers/standin/standin.h"
 #include "drivers/xdp/xdp.h"
 

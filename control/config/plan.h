@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "control/config/config.h"
+#include "dataplane/policy.h"
 
 // Mistakes and warnings to stderr (with json: all in one object on out), or "FILE: ok (3 ports,
 // ...)". 0: the policy can be loaded; 2: it cannot, or with strict it has a warning.

@@ -26,8 +26,9 @@
 #include <string.h>
 
 #include "control/config/plan.h"
-#include "dataplane/bits.h"
-#include "dataplane/units.h"
+#include "dataplane/base/bits.h"
+#include "dataplane/base/units.h"
+#include "dataplane/policy.h"
 
 static const uint64_t MARK_Q32 = 1ull << 32, MARGINAL_Q32 = (1ull << 32) / 10;
 static const uint64_t ARRIVAL_Q20 = 1 << 20;

@@ -2,8 +2,9 @@
 // PAUSE that is shorter than the longest one, in a plan. Private to control/config.
 #include <json-c/json.h>
 
+#include "control/base/units.h"
 #include "control/config/plan.h"
-#include "control/config/units.h"
+#include "dataplane/policy.h"
 
 static bool pauses_shortly(const struct policy_port *p)
 {

@@ -4,7 +4,8 @@
 
 #include <json-c/json.h>
 
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
+#include "dataplane/policy.h"
 
 // With frames of one cell the last frame finds a pool that the frames before it have filled:
 // s <= a * (pool - (s - 1)), so s = a * (pool + 1) / (1 + a).

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/base/terminal.h"
 #include "control/config/plan.h"
-#include "control/config/terminal.h"
+#include "dataplane/policy.h"
 
 // A row of the text: the name of a port, and what follows with the indented lines below it.
 struct row {

@@ -4,10 +4,10 @@
 
 #include <json-c/json.h>
 
+#include "control/base/units.h"
 #include "control/config/model.h"
 #include "control/config/plan.h"
-#include "control/config/units.h"
-#include "dataplane/bits.h"
+#include "dataplane/base/bits.h"
 
 static uint64_t longest_pause_ns(const struct policy_port *p)
 {

@@ -7,7 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/config/addr.h"
 #include "control/config/compile.h"
+#include "control/config/config.h"
+#include "dataplane/policy.h"
+#include "dataplane/port_ops.h"
 #include "dataplane/switch_punt.h"
 
 // ---- addresses of ports

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dataplane/compiler.h"
+#include "dataplane/base/compiler.h"
 #include "dataplane/policy.h"
 
 struct config;

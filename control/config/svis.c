@@ -7,6 +7,8 @@
 
 #include "control/config/compile.h"
 #include "dataplane/forward/fdb.h"
+#include "dataplane/policy.h"
+#include "dataplane/port_ops.h"
 #include "dataplane/switch_punt.h"
 
 static unsigned vid_of(const struct config_svi *v)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packet trimming of a configuration: the rules between its keys, and its part of the compiled
 // policy.
+#include "control/base/rows.h"
 #include "control/config/compile.h"
-#include "control/config/rows.h"
-#include "dataplane/bits.h"
-#include "dataplane/units.h"
+#include "dataplane/base/bits.h"
+#include "dataplane/base/units.h"
 
 static bool class_trims(const struct cfg_class *c)
 {

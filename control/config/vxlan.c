@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/config/addr.h"
 #include "control/config/compile.h"
 #include "dataplane/packet/vxlan.h"
 

@@ -3,8 +3,8 @@
 // class replace those of the port. Rules between its keys and those of PFC. The worker looks at its
 // ports in every loop, so the times need no rule.
 #include "control/config/compile.h"
-#include "dataplane/bits.h"
-#include "dataplane/units.h"
+#include "dataplane/base/bits.h"
+#include "dataplane/base/units.h"
 
 static bool has_keys(const struct cfg_watchdog *w)
 {

@@ -16,16 +16,16 @@
 
 #include <json-c/json.h>
 
+#include "control/base/json_in.h"
+#include "control/base/stop.h"
+#include "control/base/units.h"
 #include "control/capture/pcapng.h"
-#include "control/config/units.h"
 #include "control/ctl/client.h"
 #include "control/ctl/ctl.h"
-#include "control/daemon/json_in.h"
 #include "control/observe/fact.h"
-#include "control/stop.h"
+#include "dataplane/base/units.h"
 #include "dataplane/drop.h"
 #include "dataplane/tap.h"
-#include "dataplane/units.h"
 #include "drivers/system_clock.h"
 
 enum { BUFFER_BYTES = 1 << 20, NO_INTERFACE = -1, TEXT_LEN = 128 };

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "control/capture_wire.h"
+#include "control/capture/capture_wire.h"
 
 struct capture_file;
 struct json_object;

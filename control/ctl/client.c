@@ -15,7 +15,7 @@
 
 #include <json-c/json.h>
 
-#include "control/config/terminal.h"
+#include "control/base/terminal.h"
 #include "control/observe/fact.h"
 
 enum { ANSWER_TIMEOUT_S = 10, CHUNK = 65536, PATH_LEN = 128, WHY_LEN = 1024 };

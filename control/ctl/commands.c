@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/base/terminal.h"
 #include "control/config/impair.h"
-#include "control/config/terminal.h"
 #include "control/ctl/ctl.h"
 
 enum {

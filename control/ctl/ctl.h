@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "control/opts.h"
+#include "control/base/opts.h"
 
 struct command;
 
@@ -57,7 +57,7 @@ ctl_fn cmd_show, cmd_watch, cmd_check, cmd_plan, cmd_set, cmd_clear, cmd_quiesce
 	cmd_reload, cmd_rollback, cmd_capture, cmd_metrics, cmd_watchdog, cmd_flow, cmd_diff,
 	cmd_impair, cmd_inof, cmd_support, cmd_completion, cmd_import, cmd_export;
 
-// `usage` is one line per form, and the grammar of completion (control/opts.h).
+// `usage` is one line per form, and the grammar of completion (control/base/opts.h).
 struct command {
 	const char *name;
 	ctl_fn *fn;

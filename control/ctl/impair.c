@@ -8,12 +8,12 @@
 
 #include <json-c/json.h>
 
+#include "control/base/json_in.h"
+#include "control/base/terminal.h"
+#include "control/base/units.h"
 #include "control/config/impair.h"
-#include "control/config/terminal.h"
-#include "control/config/units.h"
 #include "control/ctl/client.h"
 #include "control/ctl/ctl.h"
-#include "control/daemon/json_in.h"
 #include "control/observe/fact.h"
 
 // Shows the text with a mark below the mistake.

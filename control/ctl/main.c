@@ -7,11 +7,11 @@
 
 #include <json-c/json.h>
 
-#include "control/config/schema.h"
-#include "control/config/terminal.h"
+#include "control/base/schema.h"
+#include "control/base/standard_fds.h"
+#include "control/base/terminal.h"
 #include "control/ctl/client.h"
 #include "control/ctl/ctl.h"
-#include "control/standard_fds.h"
 
 enum { HELP_COLUMN = 28, BRIEF_COLUMN = 14 };
 

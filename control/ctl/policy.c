@@ -10,16 +10,16 @@
 
 #include <json-c/json.h>
 
+#include "control/base/json_in.h"
+#include "control/base/terminal.h"
+#include "control/base/units.h"
 #include "control/config/config.h"
 #include "control/config/plan.h"
-#include "control/config/terminal.h"
-#include "control/config/units.h"
 #include "control/ctl/client.h"
 #include "control/ctl/ctl.h"
 #include "control/ctl/show.h"
-#include "control/daemon/json_in.h"
 #include "control/sonic/qos_params.h"
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 
 enum { KEYS_SHOWN = 20 };
 

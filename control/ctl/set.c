@@ -9,11 +9,11 @@
 
 #include <json-c/json.h>
 
-#include "control/opts.h"
+#include "control/base/json_in.h"
+#include "control/base/opts.h"
 #include "control/ctl/client.h"
 #include "control/ctl/show.h"
 #include "control/ctl/sonic_show.h"
-#include "control/daemon/json_in.h"
 
 enum { QP_LEAST = 2, QP_MOST = 0xffffff };
 

@@ -8,9 +8,9 @@
 
 #include <json-c/json.h>
 
-#include "control/config/arena.h"
-#include "control/config/terminal.h"
-#include "control/daemon/json_in.h"
+#include "control/base/arena.h"
+#include "control/base/json_in.h"
+#include "control/base/terminal.h"
 #include "dataplane/packet/classify.h"
 
 enum { RECORD_NAME = 12, POOL_NAME = 16, LINUX_NAME = 20 }; // width of the names of a record

@@ -8,13 +8,13 @@
 
 #include <json-c/json.h>
 
-#include "control/config/schema.h"
-#include "control/config/terminal.h"
+#include "control/base/schema.h"
+#include "control/base/stop.h"
+#include "control/base/terminal.h"
 #include "control/ctl/client.h"
 #include "control/ctl/ctl.h"
 #include "control/ctl/show.h"
 #include "control/ctl/sonic_show.h"
-#include "control/stop.h"
 #include "dataplane/qos/shaper.h"
 
 enum { FOLLOW_MS = 200, FLOWS_MAX = 1000, CNPS = 50, KIND_LEN = 32, KIND_COLUMN = 17 };

@@ -7,8 +7,8 @@
 
 #include <json-c/json.h>
 
+#include "control/base/json_in.h"
 #include "control/ctl/show.h"
-#include "control/daemon/json_in.h"
 
 static void count_text(char out[CELL_LEN], struct json_object *row, const char *key)
 {

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/base/node.h"
+#include "control/base/terminal.h"
 #include "control/config/model.h"
-#include "control/config/node.h"
-#include "control/config/terminal.h"
 #include "control/ctl/ctl.h"
 #include "control/sonic/export.h"
 #include "control/sonic/import.h"

@@ -7,8 +7,8 @@
 
 #include <json-c/json.h>
 
+#include "control/base/json_in.h"
 #include "control/ctl/show.h"
-#include "control/daemon/json_in.h"
 #include "dataplane/packet/classify.h"
 
 enum {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "control/config/terminal.h"
+#include "control/base/terminal.h"
 #include "control/ctl/client.h"
 #include "control/ctl/ctl.h"
 #include "control/ctl/show.h"

@@ -39,7 +39,7 @@ TAKES_A_FILE = re.compile(r'(?i)[-_]file\b')
 
 
 def masked(text):
-    """As control/config/terminal.c masks lines for people."""
+    """As control/base/terminal.c masks lines for people."""
     return ''.join(c if c.isprintable() or c == '\n' else '?' for c in text)
 
 

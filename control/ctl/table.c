@@ -7,7 +7,7 @@
 
 #include <json-c/json.h>
 
-#include "control/config/terminal.h"
+#include "control/base/terminal.h"
 
 enum {
 	GAP = 2, // blanks between columns

@@ -7,8 +7,8 @@
 
 #include <json-c/json.h>
 
+#include "control/base/json_in.h"
 #include "control/ctl/show.h"
-#include "control/daemon/json_in.h"
 #include "dataplane/drop.h"
 
 enum { LINE_OVERHEAD = 24 }; // preamble 8, gap 12, FCS 4: beside the bytes that are counted

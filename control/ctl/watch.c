@@ -13,11 +13,11 @@
 #include <curses.h>
 #include <json-c/json.h>
 
+#include "control/base/stop.h"
 #include "control/ctl/client.h"
 #include "control/ctl/ctl.h"
 #include "control/ctl/show.h"
 #include "control/ctl/top.h"
-#include "control/stop.h"
 #include "drivers/system_clock.h"
 
 enum { ANSWER_S = 2, KEY_MS = 1000, ESCAPE_MS = 25, TEXT_LEN = 160, CLOCK_LEN = 16 };

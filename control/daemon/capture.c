@@ -11,13 +11,13 @@
 #include <json-c/json.h>
 #include <pcap/pcap.h>
 
+#include "control/base/json_in.h"
+#include "control/base/model_time.h"
 #include "control/capture/pcapng.h"
-#include "control/capture_wire.h"
-#include "control/daemon/json_in.h"
-#include "control/model_time.h"
+#include "control/capture/capture_wire.h"
 #include "control/observe/fact.h"
+#include "dataplane/base/units.h"
 #include "dataplane/tap.h"
-#include "dataplane/units.h"
 
 enum {
 	RING_BYTES = 16 << 20, // of one worker, at most

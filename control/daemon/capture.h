@@ -19,8 +19,8 @@
 
 #include <stdint.h>
 
+#include "dataplane/base/units.h"
 #include "dataplane/switch.h"
-#include "dataplane/units.h"
 
 struct capture;
 struct json_object;
@@ -40,7 +40,7 @@ struct capture_answers {
 // switch has lived them. What clients and workers are waited for is real time.
 struct capture_times {
 	uint64_t (*wall_ns)(void); // since 1970
-	uint32_t time_scale; // of the switch (control/model_time.h)
+	uint32_t time_scale; // of the switch (control/base/model_time.h)
 };
 
 // 0 or -ENOMEM.

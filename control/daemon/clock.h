@@ -2,14 +2,14 @@
 // The daemon's clock from the time-stamp counter: nanoseconds since it started, beginning at one
 // second so that no valid time is 0. Read by each worker once per loop and by control; both see the
 // same clock, up to what the cores' counters differ (callers keep their own time from falling).
-// It is real time; what is handed to the dataplane is model time (control/model_time.h).
+// It is real time; what is handed to the dataplane is model time (control/base/model_time.h).
 #pragma once
 
 #include <stdint.h>
 
 #include <rte_cycles.h>
 
-#include "control/model_time.h"
+#include "control/base/model_time.h"
 #include "drivers/system_clock.h"
 
 struct tsc_clock {

@@ -18,19 +18,22 @@
 #include <rte_mempool.h>
 
 #include "control/autoecn/agent.h"
-#include "control/config/terminal.h"
-#include "control/config/units.h"
+#include "control/base/json_in.h"
+#include "control/base/stop.h"
+#include "control/base/terminal.h"
+#include "control/base/units.h"
+#include "control/config/port_open.h"
 #include "control/daemon/auto_ecn.h"
 #include "control/daemon/journal.h"
-#include "control/daemon/json_in.h"
 #include "control/daemon/outlet.h"
 #include "control/daemon/process.h"
 #include "control/daemon/telemetry.h"
 #include "control/lldp/local.h"
 #include "control/observe/burstlog.h"
 #include "control/observe/fact.h"
-#include "control/stop.h"
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
+#include "dataplane/policy.h"
+#include "dataplane/port_ops.h"
 
 enum {
 	ERR_LEN = 256,

@@ -13,19 +13,20 @@
 #include "control/daemon/inof.h"
 #include "control/daemon/lldp.h"
 #include "control/daemon/metrics.h"
-#include "control/daemon/web.h"
 #include "control/daemon/options.h"
 #include "control/daemon/process.h"
 #include "control/daemon/reload.h"
 #include "control/daemon/requests.h"
 #include "control/daemon/resolver.h"
 #include "control/daemon/systemd.h"
+#include "control/daemon/web.h"
 #include "control/daemon/workers.h"
 #include "control/linux/plane.h"
 #include "control/observe/observe.h"
 #include "drivers/live.h"
 
 struct autoecn;
+struct config_port_open;
 
 struct daemon {
 	const struct options *opt;

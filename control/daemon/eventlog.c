@@ -14,20 +14,19 @@
 #include <json-c/json.h>
 
 #include "control/autoecn/rule.h"
-#include "control/config/units.h"
+#include "control/base/json_in.h"
 #include "control/daemon/journal.h"
-#include "control/daemon/json_in.h"
 #include "control/daemon/outlet.h"
 #include "control/inof/registry.h"
 #include "control/lldp/agent.h"
 #include "control/observe/fact.h"
+#include "dataplane/base/units.h"
 #include "dataplane/drop.h"
 #include "dataplane/forward/vtep.h"
 #include "dataplane/iface.h"
 #include "dataplane/qos/cause.h"
 #include "dataplane/switch.h"
 #include "dataplane/switch_impair.h"
-#include "dataplane/units.h"
 
 enum {
 	WINDOW_NS = SECOND_NS,

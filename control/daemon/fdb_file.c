@@ -12,7 +12,7 @@
 #include "control/config/model.h"
 #include "control/daemon/daemon.h"
 #include "control/daemon/journal.h"
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 
 enum {
 	WRITE_EVERY_NS = 2 * SECOND_NS,

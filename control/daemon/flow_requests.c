@@ -6,8 +6,8 @@
 
 #include <json-c/json.h>
 
-#include "control/config/units.h"
-#include "control/daemon/json_in.h"
+#include "control/base/json_in.h"
+#include "control/config/addr.h"
 #include "control/observe/fact.h"
 #include "control/observe/observe.h"
 #include "dataplane/switch.h"

@@ -12,7 +12,7 @@
 
 #include "control/daemon/pending.h"
 #include "control/daemon/server.h"
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 
 struct json_object;
 struct weir_switch;

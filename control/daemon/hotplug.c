@@ -9,8 +9,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "control/config/port_open.h"
 #include "control/daemon/daemon.h"
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
+#include "dataplane/policy.h"
+#include "dataplane/port_ops.h"
 
 enum {
 	LOOK_EVERY_NS = 500 * MS_NS,

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 
 enum { HEAD_LEN = 1024, DRAIN_READS = 4, BACKLOG = 128 };
 

@@ -7,12 +7,12 @@
 
 #include <json-c/json.h>
 
+#include "control/base/json_in.h"
 #include "control/config/impair.h"
-#include "control/daemon/json_in.h"
 #include "control/observe/fact.h"
-#include "dataplane/rng.h"
+#include "dataplane/base/rng.h"
+#include "dataplane/base/units.h"
 #include "dataplane/switch_impair.h"
-#include "dataplane/units.h"
 
 enum { SEED_BITS = 31 }; // of a seed that was chosen here: easy to type again
 

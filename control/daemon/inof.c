@@ -10,8 +10,8 @@
 
 #include <json-c/json.h>
 
+#include "control/base/json_in.h"
 #include "control/daemon/daemon.h"
-#include "control/daemon/json_in.h"
 #include "control/inof/hard_zoning.h"
 #include "control/inof/parted.h"
 #include "control/inof/registry.h"

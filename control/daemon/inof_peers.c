@@ -9,7 +9,7 @@
 
 #include <json-c/json.h>
 
-#include "control/daemon/json_in.h"
+#include "control/base/json_in.h"
 #include "control/inof/registry.h"
 #include "control/observe/fact.h"
 

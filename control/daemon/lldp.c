@@ -7,8 +7,8 @@
 
 #include "control/daemon/daemon.h"
 #include "control/lldp/local.h"
+#include "dataplane/base/units.h"
 #include "dataplane/switch_punt.h"
-#include "dataplane/units.h"
 
 enum { ERR_LEN = 256, TAKEN_A_LOOP = 64 };
 static const uint64_t RETRY_NS = 5 * (uint64_t)SECOND_NS; // after a policy that was refused

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "control/base/standard_fds.h"
 #include "control/daemon/daemon.h"
 #include "control/daemon/selftest.h"
-#include "control/standard_fds.h"
 
 int main(int argc, char **argv)
 {

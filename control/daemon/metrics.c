@@ -8,7 +8,7 @@
 #include "control/daemon/journal.h"
 #include "control/daemon/outlet.h"
 #include "control/observe/prometheus.h"
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 
 static const char path[] = "/metrics";
 static const char type_metrics[] = "text/plain; version=0.0.4; charset=utf-8";

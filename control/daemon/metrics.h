@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "control/daemon/http.h"
 #include "control/daemon/eventlog.h"
+#include "control/daemon/http.h"
 #include "control/observe/observe.h"
 
 struct metrics;

@@ -25,8 +25,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dataplane/base/units.h"
 #include "dataplane/policy.h"
-#include "dataplane/units.h"
 
 enum {
 	NEIGHBOUR_MAX = 8192,

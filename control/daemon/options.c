@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/config/terminal.h"
+#include "control/base/terminal.h"
 
 enum { WAIT_DIGITS = 5, HELP_COLUMN = 29 };
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line of `weir`: its options as rows of control/opts.h. Pure but for printing help and
-// complaints.
+// The command line of `weir`: its options as rows of control/base/opts.h. Pure but for printing
+// help and complaints.
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "control/base/opts.h"
 #include "control/daemon/http.h"
-#include "control/opts.h"
 
 enum { OPTIONS_PORTS_MAX = 2 };
 

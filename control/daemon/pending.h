@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dataplane/base/units.h"
 #include "dataplane/switch.h"
-#include "dataplane/units.h"
 
 enum { ACK_TIMEOUT_NS = SECOND_NS, DRAIN_TIMEOUT_NS = 2 * SECOND_NS };
 

@@ -18,11 +18,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "control/base/lock_file.h"
+#include "control/base/stop.h"
 #include "control/daemon/daemon.h"
 #include "control/daemon/outlet.h"
-#include "control/lock_file.h"
-#include "control/stop.h"
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 
 enum {
 	STOPS_MAX = 2,

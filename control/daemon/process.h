@@ -9,9 +9,9 @@
 
 enum { PROCESS_PATH_LEN = 160 };
 
-// ---- Signals. SIGTERM and SIGINT (control/stop.h) before process_ready(): the process removes its
-// files and ends at once, in whatever step it is. No frame is counted yet, and the kernel takes
-// everything else back.
+// ---- Signals. SIGTERM and SIGINT (control/base/stop.h) before process_ready(): the process
+// removes its files and ends at once, in whatever step it is. No frame is counted yet, and the
+// kernel takes everything else back.
 // After process_ready(): the first starts an orderly end, the second cuts the drain short, the
 // third ends the process as above. Each way lets standard output and error out first.
 

@@ -10,15 +10,17 @@
 
 #include <json-c/json.h>
 
-#include "control/config/diag.h"
+#include "control/base/diag.h"
+#include "control/config/port_open.h"
 #include "control/daemon/auto_ecn.h"
 #include "control/daemon/daemon.h"
 #include "control/observe/fact.h"
+#include "dataplane/base/bits.h"
+#include "dataplane/base/units.h"
 #include "dataplane/packet/classify.h"
-#include "dataplane/bits.h"
+#include "dataplane/policy.h"
 #include "dataplane/switch_change.h"
 #include "dataplane/switch_routes.h"
-#include "dataplane/units.h"
 
 // The control thread does not rest for so long while classes are paused for a reload.
 static const uint64_t HASTE_NS = 100 * MS_NS;

@@ -10,12 +10,12 @@
 
 #include <json-c/json.h>
 
+#include "control/base/json_in.h"
 #include "control/daemon/capture.h"
 #include "control/daemon/daemon.h"
 #include "control/daemon/flow_requests.h"
 #include "control/daemon/impair.h"
 #include "control/daemon/inof_peers.h"
-#include "control/daemon/json_in.h"
 #include "control/daemon/server.h"
 #include "control/inof/registry.h"
 #include "control/observe/fact.h"

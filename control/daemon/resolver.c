@@ -8,17 +8,17 @@
 
 #include <json-c/json.h>
 
-#include "control/config/units.h"
+#include "control/config/addr.h"
 #include "control/daemon/neighbour_table.h"
 #include "control/observe/fact.h"
 #include "control/observe/route_rows.h"
+#include "dataplane/base/units.h"
 #include "dataplane/event.h"
 #include "dataplane/iface.h"
 #include "dataplane/packet/neighbour.h"
 #include "dataplane/packet/wire.h"
 #include "dataplane/switch_punt.h"
 #include "dataplane/switch_routes.h"
-#include "dataplane/units.h"
 
 // Frames and questions that one control loop takes in; what comes faster waits, or is lost and
 // counted by the workers.

@@ -12,14 +12,14 @@
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
-#include "control/config/terminal.h"
-#include "control/config/units.h"
+#include "control/base/terminal.h"
+#include "control/base/units.h"
 #include "control/daemon/clock.h"
 #include "control/observe/fact.h"
+#include "dataplane/base/units.h"
 #include "dataplane/packet/parse.h"
 #include "dataplane/packet/pfc_frame.h"
 #include "dataplane/packet/wire.h"
-#include "dataplane/units.h"
 #include "drivers/live.h"
 #include "drivers/nic/frames.h"
 

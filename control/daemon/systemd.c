@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 
 enum { TEXT_LEN = SYSTEMD_STATUS_LEN + 64, STATUS_EVERY_NS = SECOND_NS };
 

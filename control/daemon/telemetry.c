@@ -15,7 +15,7 @@
 #include <rte_telemetry.h>
 
 #include "control/observe/snapshot.h"
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 #include "drivers/system_clock.h"
 
 enum {

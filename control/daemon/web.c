@@ -13,13 +13,13 @@
 
 #include <json-c/json.h>
 
+#include "control/base/model_time.h"
 #include "control/daemon/daemon.h"
-#include "control/model_time.h"
 #include "control/observe/columns.h"
 #include "control/observe/fact.h"
 #include "control/observe/frames.h"
 #include "control/page/page.h"
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 
 enum {
 	WORD = 64,

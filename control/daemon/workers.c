@@ -15,7 +15,7 @@
 #include <rte_lcore.h>
 
 #include "control/daemon/daemon.h"
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 #include "dataplane/worker.h"
 #include "drivers/live.h"
 #include "drivers/standin/standin.h"

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/config/terminal.h"
-#include "control/config/units.h"
+#include "control/base/model_time.h"
+#include "control/base/terminal.h"
+#include "control/base/units.h"
 #include "control/inof/endpoint.h"
-#include "control/model_time.h"
+#include "dataplane/base/units.h"
 #include "dataplane/packet/cm.h"
-#include "dataplane/units.h"
 #include "drivers/live.h"
 #include "drivers/nic/nic.h"
 

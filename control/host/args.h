@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line of weir-host: its options as rows of control/opts.h, and what must hold between
-// them. Control thread only; opens nothing.
+// The command line of weir-host: its options as rows of control/base/opts.h, and what must hold
+// between them. Control thread only; opens nothing.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
-#include "control/opts.h"
+#include "control/base/opts.h"
 #include "dataplane/packet/ip_key.h"
 #include "drivers/nic/dcqcn.h"
 
@@ -42,8 +42,8 @@ struct host_args {
 		storm_rate; // counts
 	int64_t size; // bytes
 	int64_t rate, speed; // bits per second; rate 0: line, speed 0: the link's
-	// Nanoseconds of model time (control/model_time.h), also where real time was given. 0: not
-	// given.
+	// Nanoseconds of model time (control/base/model_time.h), also where real time was given.
+	// 0: not given.
 	int64_t time_ns, rto_ns, retry_ns, interval_ns, every_ns, for_ns, drain_ns, burst_ns,
 		post_every_ns, storm_at_ns, on_ns, off_ns, then_xon_ns, register_ns,
 		keep_alive_ns;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // weir-host: what its files share. main.c brings the port up and down, run.c drives the NIC in real
 // time, report.c prints the result. One thread, the only one that reads a clock or sleeps. Times
-// are model time (control/model_time.h) wherever nothing else is said.
+// are model time (control/base/model_time.h) wherever nothing else is said.
 #pragma once
 
 #include <stdbool.h>
@@ -61,8 +61,8 @@ __attribute__((warn_unused_result)) int host_flow_add(struct host *h, struct ip_
 // Real time by the system's clock -> model time.
 uint64_t host_now(const struct host *h);
 
-// Runs to the end, or until the first request to stop (control/stop.h); the second one cuts that
-// short. 0, or 1 with the reason in h->error.
+// Runs to the end, or until the first request to stop (control/base/stop.h); the second one cuts
+// that short. 0, or 1 with the reason in h->error.
 int host_run(struct host *h);
 
 // One line of what happened since the last.

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/model_time.h"
-#include "control/stop.h"
-#include "dataplane/units.h"
+#include "control/base/model_time.h"
+#include "control/base/stop.h"
+#include "dataplane/base/units.h"
 #include "drivers/system_clock.h"
 
 enum {

@@ -6,14 +6,14 @@
 
 #include <rte_mempool.h>
 
-#include "control/config/terminal.h"
+#include "control/base/standard_fds.h"
+#include "control/base/stop.h"
+#include "control/base/terminal.h"
 #include "control/host/args.h"
 #include "control/host/inof.h"
 #include "control/host/storm.h"
-#include "control/standard_fds.h"
-#include "control/stop.h"
+#include "dataplane/base/units.h"
 #include "dataplane/packet/wire.h"
-#include "dataplane/units.h"
 
 enum {
 	DEFAULT_SPEED_BPS = 1000000000,

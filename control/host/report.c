@@ -9,7 +9,7 @@
 
 #include "control/inof/wire.h"
 #include "control/observe/fact.h"
-#include "dataplane/bits.h"
+#include "dataplane/base/bits.h"
 
 // One number of the report: its name in JSON, its line in the table.
 struct number {

@@ -5,12 +5,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "control/base/model_time.h"
+#include "control/base/stop.h"
 #include "control/host/inof.h"
 #include "control/host/storm.h"
 #include "control/inof/wire.h"
-#include "control/model_time.h"
-#include "control/stop.h"
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 #include "drivers/system_clock.h"
 
 // Spans of real time.

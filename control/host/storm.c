@@ -6,11 +6,11 @@
 
 #include <json-c/json.h>
 
-#include "control/model_time.h"
+#include "control/base/model_time.h"
+#include "control/base/stop.h"
 #include "control/observe/fact.h"
-#include "control/stop.h"
+#include "dataplane/base/units.h"
 #include "dataplane/qos/shaper.h"
-#include "dataplane/units.h"
 
 enum { XON_EVERY_NS = MS_NS }; // real time: of a storm of XON without --every and --storm-rate
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/host/storm_tally.h"
 
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 
 void storm_tally_init(struct storm_tally *t, uint64_t lifetime_ns, uint64_t start_ns,
 		      uint64_t period_ns)

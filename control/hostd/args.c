@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "control/config/terminal.h"
-#include "control/config/units.h"
+#include "control/base/terminal.h"
+#include "control/base/units.h"
 
 enum { HELP_COLUMN = 26, DSCPS = 64, DSCPS_PER_CLASS = 8 };
 #define LEAST_BPS 1000000ll

@@ -18,8 +18,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "dataplane/bits.h"
-#include "dataplane/units.h"
+#include "dataplane/base/bits.h"
+#include "dataplane/base/units.h"
 
 enum {
 	MAJOR = 0xfc, // of the root; handles that the kernel chooses begin at 0x8000

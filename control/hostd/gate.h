@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "control/hostd/args.h"
-#include "dataplane/compiler.h"
+#include "dataplane/base/compiler.h"
 
 struct gate;
 

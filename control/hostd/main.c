@@ -21,14 +21,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "control/config/terminal.h"
+#include "control/base/lock_file.h"
+#include "control/base/standard_fds.h"
+#include "control/base/stop.h"
+#include "control/base/terminal.h"
 #include "control/hostd/args.h"
 #include "control/hostd/gate.h"
-#include "control/lock_file.h"
 #include "control/observe/fact.h"
-#include "control/standard_fds.h"
-#include "control/stop.h"
-#include "dataplane/bits.h"
+#include "dataplane/base/bits.h"
 #include "dataplane/qos/pfc.h"
 #include "drivers/system_clock.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 
 const char *inof_end_text(uint8_t why)
 {

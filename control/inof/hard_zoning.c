@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "control/inof/registry.h"
+#include "dataplane/base/units.h"
 #include "dataplane/switch_zones.h"
-#include "dataplane/units.h"
 
 // A station in one zone takes a part of EVERY_NS, so that a new set takes a small part of the time.
 enum { EVERY_NS = 10 * MS_NS, STATION_NS = 100 };

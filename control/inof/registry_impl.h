@@ -8,7 +8,7 @@
 #include <assert.h>
 
 #include "control/inof/zone_index.h"
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 
 enum {
 	EARLY_BYTES = 32768, // of frames that come before the switch sees the link

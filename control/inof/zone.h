@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "control/inof/wire.h"
-#include "dataplane/port_no.h"
+#include "dataplane/base/port_no.h"
 
 enum {
 	INOF_ZONES = 1000, // beside the default zone

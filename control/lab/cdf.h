@@ -15,8 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "control/config/arena.h"
-#include "control/config/diag.h"
+#include "control/base/arena.h"
+#include "control/base/diag.h"
 
 enum { CDF_MAX_POINTS = 1024, CDF_MAX_FILE = 1 << 16, CDF_STRATA = 1 << 16 };
 

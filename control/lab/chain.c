@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "control/lab/expr.h"
+#include "dataplane/base/units.h"
 #include "dataplane/qos/pfc.h"
 #include "dataplane/qos/pg.h"
-#include "dataplane/units.h"
 
 const char *const chain_reason_name[N_CHAIN_REASONS] = {
 	[REASON_UNKNOWN] = "host",

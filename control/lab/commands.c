@@ -10,12 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "control/base/opts.h"
+#include "control/base/standard_fds.h"
+#include "control/base/terminal.h"
 #include "control/config/model.h"
-#include "control/config/terminal.h"
 #include "control/lab/expr.h"
 #include "control/lab/lab.h"
-#include "control/opts.h"
-#include "control/standard_fds.h"
 #include "source_root.h"
 
 static int list(const struct lab_args *a), complete(const struct lab_args *a);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "control/config/rows.h"
+#include "control/base/rows.h"
 #include "control/lab/scenario.h"
 #include "dataplane/drop.h"
 #include "dataplane/roce/ipcc.h"

@@ -17,8 +17,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "control/config/arena.h"
-#include "control/config/diag.h"
+#include "control/base/arena.h"
+#include "control/base/diag.h"
 
 // ---- functions, one row each (metric.c): parser, units, reading, `weir-lab help functions` and
 // the manual come from the row

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/config/rows.h"
-#include "control/config/terminal.h"
+#include "control/base/rows.h"
+#include "control/base/terminal.h"
 #include "control/lab/expr.h"
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 
 // Of one unit the largest first.
 static const struct unit_row {

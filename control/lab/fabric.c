@@ -7,18 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/lab/bursts.h"
 #include "control/lab/chain.h"
 #include "control/lab/discovery.h"
 #include "control/lab/ideal.h"
-#include "control/lab/bursts.h"
 #include "control/lab/inof.h"
 #include "control/lab/lab_capture.h"
 #include "control/lab/thresholds.h"
 #include "control/observe/observe.h"
+#include "dataplane/base/units.h"
 #include "dataplane/switch_impair.h"
 #include "dataplane/switch_punt.h"
 #include "dataplane/switch_routes.h"
-#include "dataplane/units.h"
 #include "dataplane/worker.h"
 
 enum { CONTROL_EVERY_NS = 1000000, EVENTS_A_CALL = 64, PASSES = 3 };

@@ -16,8 +16,8 @@
 #include "control/lab/discovery.h"
 #include "control/lab/fabric.h"
 #include "control/lab/inof.h"
+#include "dataplane/base/units.h"
 #include "dataplane/fifo.h"
-#include "dataplane/units.h"
 
 enum {
 	CM_ROOM = 384, // frames of connection management are stored whole

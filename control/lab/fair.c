@@ -8,7 +8,7 @@
 
 #include "control/lab/maxmin.h"
 #include "control/lab/routes.h"
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 #include "drivers/nic/requester.h"
 
 enum {

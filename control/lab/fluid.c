@@ -11,8 +11,8 @@
 
 #include <json-c/json.h>
 
-#include "control/config/rows.h"
-#include "control/config/terminal.h"
+#include "control/base/rows.h"
+#include "control/base/terminal.h"
 #include "control/lab/ideal.h"
 #include "control/lab/lab.h"
 #include "control/lab/measure.h"

@@ -9,11 +9,11 @@
 #include "control/lab/routes.h"
 #include "control/lab/traffic.h"
 #include "control/lab/workload.h"
+#include "dataplane/base/units.h"
 #include "dataplane/packet/wire.h"
 #include "dataplane/qos/shaper.h"
-#include "dataplane/units.h"
-#include "drivers/nic/requester.h"
 #include "drivers/nic/frames.h"
+#include "drivers/nic/requester.h"
 
 #define PICOS 1000000000000u
 enum { PICOS_PER_NANO = 1000 };

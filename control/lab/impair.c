@@ -3,7 +3,7 @@
 #include "control/config/impair.h"
 
 #include "control/lab/scenario_int.h"
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 
 enum { MOST_S = 3600 }; // no scenario is longer
 

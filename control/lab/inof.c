@@ -11,9 +11,9 @@
 #include "control/inof/registry.h"
 #include "control/lab/fabric.h"
 #include "control/lab/inof_peers.h"
+#include "dataplane/base/units.h"
 #include "dataplane/switch_punt.h"
 #include "dataplane/switch_zones.h"
-#include "dataplane/units.h"
 
 enum {
 	LINKS_EVERY_NS = 4 * MS_NS, // as a live switch looks at its links

@@ -8,9 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "control/config/arena.h"
+#include "control/base/arena.h"
+#include "control/base/opts.h"
 #include "control/lab/scenario.h"
-#include "control/opts.h"
 
 enum { LAB_DONE, LAB_FAILED, LAB_MISUSED };
 
@@ -35,7 +35,7 @@ struct lab_args {
 	struct arena arena; // of what `files` names
 };
 
-// `usage` is the grammar of completion too (control/opts.h).
+// `usage` is the grammar of completion too (control/base/opts.h).
 struct lab_command {
 	const char *name, *usage, *help;
 	unsigned options; // bits of enum lab_command_bit: those of which it knows

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/config/schema.h"
+#include "control/base/schema.h"
 #include "control/lab/metric.h"
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 
 // One function of a text while it is measured: opened at the beginning of its window, sampled,
 // closed at the end, then its values are read. Expectations have one window, records one after the

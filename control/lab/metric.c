@@ -5,14 +5,14 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "control/config/rows.h"
+#include "control/base/rows.h"
 #include "control/lab/chain.h"
 #include "control/lab/metric_control.h"
 #include "control/lab/thresholds.h"
 #include "control/observe/observe.h"
+#include "dataplane/base/units.h"
 #include "dataplane/qos/shaper.h"
 #include "dataplane/switch_flows.h"
-#include "dataplane/units.h"
 
 enum { IDLE_LOOKS = 2 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/lab/nic_keys.h"
 
-#include "control/config/rows.h"
+#include "control/base/rows.h"
 #include "drivers/nic/pausing.h"
 
 enum { MAX_BUFFER = 1 << 30 };

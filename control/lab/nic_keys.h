@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys of a host's `nic:` map in a scenario, as rows (control/config/schema.h), and what they
+// The keys of a host's `nic:` map in a scenario, as rows (control/base/schema.h), and what they
 // make of a NIC. The keys of `cc:` come from the one table of drivers/nic/dcqcn.h. Control thread
 // only; pure.
 //
@@ -7,7 +7,7 @@
 //   nic: {cc: dcqcn}
 #pragma once
 
-#include "control/config/rows.h"
+#include "control/base/rows.h"
 #include "drivers/nic/nic.h"
 
 // The member of a key, by the kind of CC_KEYS.

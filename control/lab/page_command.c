@@ -7,7 +7,7 @@
 
 #include <json-c/json.h>
 
-#include "control/config/terminal.h"
+#include "control/base/terminal.h"
 #include "control/lab/lab.h"
 #include "control/page/page.h"
 

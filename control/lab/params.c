@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/config/schema.h"
+#include "control/base/schema.h"
 #include "control/lab/expr.h"
 
 enum { MAX_PARAMS = 256, MAX_NAME = 31, SHARE_DIGITS = 7, COUNT_DIGITS = 9 };

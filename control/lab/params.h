@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "control/config/node.h"
+#include "control/base/node.h"
 
 struct lab_param {
 	const char *name, *value; // in the arena

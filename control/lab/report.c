@@ -11,7 +11,7 @@
 
 #include <json-c/json.h>
 
-#include "control/config/rows.h"
+#include "control/base/rows.h"
 #include "control/lab/lab_capture.h"
 #include "control/lab/metric.h"
 #include "control/lab/report_page.h"
@@ -20,8 +20,8 @@
 #include "control/lab/without.h"
 #include "control/observe/fact.h"
 #include "control/observe/observe.h"
+#include "dataplane/base/units.h"
 #include "dataplane/qos/shaper.h"
-#include "dataplane/units.h"
 
 enum { PATH_LEN = 4096 };
 

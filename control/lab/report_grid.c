@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "control/config/terminal.h"
+#include "control/base/terminal.h"
 #include "control/observe/columns.h"
 
 enum {

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "control/config/arena.h"
+#include "control/base/arena.h"
 
 enum { GRID_COLUMNS = 16 };
 

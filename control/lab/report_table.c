@@ -6,7 +6,7 @@
 
 #include <rte_common.h>
 
-#include "control/config/terminal.h"
+#include "control/base/terminal.h"
 #include "control/lab/lab_capture.h"
 #include "control/lab/metric.h"
 #include "control/lab/report_rows.h"

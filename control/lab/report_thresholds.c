@@ -7,7 +7,7 @@
 #include "control/autoecn/agent.h"
 #include "control/lab/report_rows.h"
 #include "control/observe/fact.h"
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 
 enum { MAX_ROWS = 40, TEXT_LEN = 64 };
 

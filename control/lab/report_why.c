@@ -7,7 +7,7 @@
 
 #include <json-c/json.h>
 
-#include "control/config/rows.h"
+#include "control/base/rows.h"
 #include "control/lab/chain.h"
 #include "control/lab/report_rows.h"
 #include "control/observe/fact.h"

@@ -14,8 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "control/config/rows.h"
-#include "control/config/terminal.h"
+#include "control/base/rows.h"
+#include "control/base/stop.h"
+#include "control/base/terminal.h"
 #include "control/lab/fabric.h"
 #include "control/lab/lab.h"
 #include "control/lab/lab_capture.h"
@@ -24,8 +25,7 @@
 #include "control/lab/report_page.h"
 #include "control/lab/timeline.h"
 #include "control/lab/traffic.h"
-#include "control/stop.h"
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 #include "drivers/system_clock.h"
 
 enum {

@@ -7,16 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/base/rows.h"
 #include "control/config/model.h"
-#include "control/config/rows.h"
 #include "control/inof/endpoint.h"
 #include "control/lab/measure.h"
 #include "control/lab/routes.h"
 #include "control/lab/scenario_int.h"
 #include "control/lab/traffic.h"
 #include "control/lab/without.h"
+#include "dataplane/base/units.h"
 #include "dataplane/tap.h"
-#include "dataplane/units.h"
 
 enum { TITLE_LEN = 80, TEXT_LEN = 8000, MAX_VID = 4094 };
 

@@ -4,16 +4,17 @@
 // Loading reports every mistake in one pass as `file:line:column: key.path: what is wrong`; nothing
 // runs before a scenario is whole. Immutable afterwards.
 //
-//   file + --set edits -> tree (control/config/node.h) -> rows -> struct scenario -> fabric.h
+//   file + --set edits -> tree (control/base/node.h) -> rows -> struct scenario -> fabric.h
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "control/base/diag.h"
+#include "control/base/node.h"
 #include "control/config/config.h"
-#include "control/config/diag.h"
-#include "control/config/node.h"
 #include "control/lab/params.h"
+#include "dataplane/base/port_no.h"
 #include "drivers/nic/nic.h"
 #include "drivers/wire/wire.h"
 

@@ -6,12 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "control/config/rows.h"
-#include "control/config/units.h"
+#include "control/base/rows.h"
+#include "control/base/units.h"
 #include "control/lab/lab.h"
 #include "control/lab/routes.h"
 #include "control/lab/scenario_int.h"
-#include "dataplane/rng.h"
+#include "dataplane/base/rng.h"
 
 enum { SHOWN_NAMES = 4 };
 

@@ -4,12 +4,12 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "control/base/rows.h"
 #include "control/config/impair.h"
 #include "control/config/model.h"
-#include "control/config/rows.h"
 #include "control/lab/scenario_int.h"
-#include "dataplane/bits.h"
-#include "dataplane/units.h"
+#include "dataplane/base/bits.h"
+#include "dataplane/base/units.h"
 
 // ---- keys
 enum { PPB_PER_PPM = 1000, QUANTUM_BITS = 512 };

@@ -3,7 +3,7 @@
 // Private to scenario*.c; everything here lives in the scenario's arena.
 #pragma once
 
-#include "control/config/schema.h"
+#include "control/base/schema.h"
 #include "control/lab/nic_keys.h"
 #include "control/lab/scenario.h"
 

@@ -24,7 +24,7 @@ COLUMNS, MAX_CELL, GAP, LEAST_WORDS = 16, 511, 2, 24 # of tables
 FOLD, FOLD_LEAST, LOG_FROM = 80, 20, 20
 
 
-# ---- text in the width of a terminal (control/config/terminal.h)
+# ---- text in the width of a terminal (control/base/terminal.h)
 
 def terminal_width(out):
     """0: no terminal."""

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/base/rows.h"
 #include "control/config/model.h"
-#include "control/config/rows.h"
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 #include "drivers/nic/requester.h"
 
 enum trace_format { TRACE_NONE, TRACE_HPCC, TRACE_HTSIM, TRACE_CSV };

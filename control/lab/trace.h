@@ -15,12 +15,13 @@
 //   columns are not used.
 #pragma once
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "control/config/arena.h"
-#include "control/config/diag.h"
+#include "control/base/arena.h"
+#include "control/base/diag.h"
 
 enum { TRACE_MAX_FLOWS = 1000000, TRACE_MAX_FILE = 128 << 20 };
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "control/lab/traffic_int.h"
-#include "drivers/nic/requester.h"
 #include "drivers/nic/frames.h"
+#include "drivers/nic/requester.h"
 
 // tag: 1, step, generation and index of the op. A stream's messages count from 0 and have no 1.
 enum { TAG_STEP_SHIFT = 60, TAG_GENERATION_SHIFT = 32 };

@@ -6,12 +6,12 @@
 // thread; randomness from the scenario's seed and the flow's index.
 #pragma once
 
-#include "control/config/schema.h"
+#include "control/base/schema.h"
 #include "control/lab/cdf.h"
 #include "control/lab/fabric.h"
 #include "control/lab/trace.h"
 #include "control/lab/workload.h"
-#include "dataplane/rng.h"
+#include "dataplane/base/rng.h"
 
 enum lab_pattern {
 	PATTERN_EACH, // each of `from` to each of `to`: unlimited, or messages

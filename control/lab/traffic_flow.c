@@ -6,19 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/base/rows.h"
 #include "control/config/model.h"
-#include "control/config/rows.h"
+#include "control/config/port_open.h"
 #include "control/inof/wire.h"
 #include "control/lab/inof.h"
 #include "control/lab/lab.h"
 #include "control/lab/scenario_int.h"
 #include "control/lab/traffic_int.h"
 #include "control/lab/workload.h"
+#include "dataplane/base/units.h"
 #include "dataplane/packet/cm.h"
 #include "dataplane/policy.h"
-#include "dataplane/units.h"
-#include "drivers/nic/requester.h"
 #include "drivers/nic/frames.h"
+#include "drivers/nic/requester.h"
 
 enum {
 	NAME_LEN = 31,

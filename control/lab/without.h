@@ -4,7 +4,7 @@
 // tests/lab/scenarios/battery.py reads it: the scenario must fail without each of them.
 #pragma once
 
-#include "control/config/schema.h"
+#include "control/base/schema.h"
 #include "control/lab/scenario.h"
 #include "dataplane/policy.h"
 

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dataplane/rng.h"
+#include "dataplane/base/rng.h"
 
 // Each host of a flow has a generator of its own, from the flow's seed.
 static inline struct rng workload_rng(uint64_t seed, uint32_t member)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/linux/batch.h"
 
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 
 static const uint64_t QUIET_NS = 5 * MS_NS, BATCH_NS = 50 * MS_NS, AGAIN_NS = 100 * MS_NS;
 // For each prefix of a table, until the next one: to make the table takes some 1.5 us a prefix,

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "control/config/units.h"
+#include "control/config/addr.h"
 
 // The macros of netlink for this are signed.
 static size_t aligned(size_t len)

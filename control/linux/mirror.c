@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/config/addr.h"
 #include "control/config/routes.h"
-#include "control/config/units.h"
 #include "dataplane/packet/neighbour.h"
 
 enum {

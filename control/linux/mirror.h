@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "control/linux/message.h"
-#include "dataplane/compiler.h"
+#include "dataplane/base/compiler.h"
 #include "dataplane/policy.h"
 
 struct mirror;

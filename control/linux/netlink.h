@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "control/linux/message.h"
-#include "dataplane/compiler.h"
+#include "dataplane/base/compiler.h"
 
 struct netlink;
 struct netns;

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "dataplane/compiler.h"
+#include "dataplane/base/compiler.h"
 
 struct netns;
 

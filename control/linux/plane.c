@@ -9,14 +9,14 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "control/config/units.h"
+#include "control/config/addr.h"
 #include "control/linux/plane_impl.h"
+#include "dataplane/base/units.h"
 #include "dataplane/forward/vtep.h"
 #include "dataplane/iface.h"
 #include "dataplane/switch.h"
 #include "dataplane/switch_punt.h"
 #include "dataplane/switch_routes.h"
-#include "dataplane/units.h"
 
 enum {
 	RCVBUF = 32 << 20, // some 60,000 messages

@@ -18,7 +18,7 @@
 
 #include "control/linux/mirror.h"
 #include "control/linux/netlink.h"
-#include "dataplane/compiler.h"
+#include "dataplane/base/compiler.h"
 #include "dataplane/event.h"
 #include "dataplane/policy.h"
 

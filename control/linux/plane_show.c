@@ -8,8 +8,8 @@
 #include "control/linux/plane_impl.h"
 #include "control/observe/fact.h"
 #include "control/observe/route_rows.h"
+#include "dataplane/base/units.h"
 #include "dataplane/switch.h"
-#include "dataplane/units.h"
 
 struct list {
 	const struct plane *p;

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "dataplane/compiler.h"
+#include "dataplane/base/compiler.h"
 
 struct netns;
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 
 static const uint64_t SECOND = SECOND_NS;
 

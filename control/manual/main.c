@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "control/base/schema.h"
 #include "control/config/model.h"
-#include "control/config/schema.h"
 #include "control/ctl/ctl.h"
 #include "control/daemon/eventlog.h"
 #include "control/daemon/options.h"

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dataplane/base/units.h"
 #include "dataplane/switch.h"
 #include "dataplane/switch_microbursts.h"
-#include "dataplane/units.h"
 
 enum { AT_ONCE = 256, AT_MOST = 65536, N_HIGH = BURSTLOG_PEAK_S + 1 };
 

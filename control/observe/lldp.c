@@ -8,7 +8,7 @@
 #include <json-c/json.h>
 
 #include "control/observe/observe_impl.h"
-#include "dataplane/bits.h"
+#include "dataplane/base/bits.h"
 
 enum { CURE_LEN = 640, HEX_LEN = 2 * LLDP_TLV_MAX + 32 };
 

@@ -57,7 +57,7 @@ struct observe_about {
 void observe_set_about(struct observe *o, const struct observe_about *about);
 
 // The switch lives in model time, S times slower than the now_ns of all calls here
-// (control/model_time.h): rates and times are the model's then. 1 unless set.
+// (control/base/model_time.h): rates and times are the model's then. 1 unless set.
 void observe_set_time_scale(struct observe *o, uint32_t time_scale);
 
 // To be called every few milliseconds: keeps what rates need.

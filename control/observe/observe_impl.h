@@ -4,17 +4,17 @@
 #pragma once
 
 #include "control/autoecn/agent.h"
+#include "control/base/model_time.h"
 #include "control/inof/registry.h"
 #include "control/lldp/agent.h"
-#include "control/model_time.h"
 #include "control/observe/burstlog.h"
 #include "control/observe/fact.h"
 #include "control/observe/observe.h"
 #include "control/observe/rate.h"
+#include "dataplane/base/units.h"
 #include "dataplane/forward/fdb.h"
 #include "dataplane/switch_impair.h"
 #include "dataplane/switch_vxlan.h"
-#include "dataplane/units.h"
 
 enum pfc_dir { PFC_RX, PFC_TX, N_PFC_DIRS };
 

@@ -7,7 +7,7 @@
 
 #include <json-c/json.h>
 
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 
 static void head(FILE *out, const char *name, const char *type, const char *help)
 {

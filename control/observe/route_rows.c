@@ -3,7 +3,7 @@
 
 #include <json-c/json.h>
 
-#include "control/config/units.h"
+#include "control/config/addr.h"
 #include "control/observe/fact.h"
 
 // One of them; the others are NULL.

@@ -4,7 +4,7 @@
 #include <json-c/json.h>
 #include <stdio.h>
 
-#include "control/config/units.h"
+#include "control/config/addr.h"
 #include "control/observe/observe_impl.h"
 
 static bool is_mapped(const uint8_t map[N_CLASSES], unsigned to)

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/config/terminal.h"
-#include "control/config/units.h"
-#include "dataplane/units.h"
+#include "control/base/terminal.h"
+#include "control/base/units.h"
+#include "dataplane/base/units.h"
 #include "drivers/live.h"
 
 enum {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line of weir-probe: its options as rows of control/opts.h, and what must hold between
-// them. Control thread only; opens nothing.
+// The command line of weir-probe: its options as rows of control/base/opts.h, and what must hold
+// between them. Control thread only; opens nothing.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
-#include "control/opts.h"
+#include "control/base/opts.h"
 #include "control/probe/measure.h"
 
 struct probe_args {

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "control/probe/measure.h"
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 
 enum {
 	FIRST_FRAMES = 64, // of the first trial

@@ -5,8 +5,8 @@
 // A trial sends one PAUSE and a train of frames behind it. A device that obeys sends the train when
 // the PAUSE has run out. Delays make a trial longer and never shorter, so the shortest one counts.
 #include "control/probe/probe.h"
+#include "dataplane/base/units.h"
 #include "dataplane/qos/pfc.h"
-#include "dataplane/units.h"
 
 enum {
 	TRAIN = 16,

@@ -9,8 +9,8 @@
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
-#include "control/stop.h"
-#include "dataplane/units.h"
+#include "control/base/stop.h"
+#include "dataplane/base/units.h"
 #include "drivers/system_clock.h"
 
 enum {

@@ -6,13 +6,14 @@
 
 #include <rte_mempool.h>
 
-#include "control/config/terminal.h"
+#include "control/base/standard_fds.h"
+#include "control/base/stop.h"
+#include "control/base/terminal.h"
+#include "control/config/port_open.h"
 #include "control/probe/args.h"
 #include "control/probe/live_run.h"
 #include "control/probe/report.h"
 #include "control/probe/wire_run.h"
-#include "control/standard_fds.h"
-#include "control/stop.h"
 
 enum { EXIT_MISUSED = 2, TABLES_BYTES = 64 << 20 };
 

@@ -6,7 +6,7 @@
 
 #include "control/probe/curve.h"
 #include "control/probe/measure.h"
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 
 enum { CE = 3 };
 

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dataplane/base/units.h"
 #include "dataplane/packet/pfc_frame.h"
 #include "dataplane/packet/wire.h"
 #include "dataplane/qos/pfc.h"
 #include "dataplane/qos/shaper.h"
-#include "dataplane/units.h"
 
 enum {
 	HELLO_TRIES = 5,

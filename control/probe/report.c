@@ -5,9 +5,9 @@
 #include <json-c/json.h>
 #include <string.h>
 
-#include "control/config/terminal.h"
-#include "control/config/units.h"
-#include "dataplane/units.h"
+#include "control/base/terminal.h"
+#include "control/base/units.h"
+#include "dataplane/base/units.h"
 
 static const struct value_row {
 	const char *key, *help;

@@ -3,7 +3,7 @@
 // come with bounds: the probe looks at its ports at moments, and a frame is seen up to one gap
 // between two looks after it came.
 #include "control/probe/measure.h"
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 
 enum {
 	DWRR_MOST = 1500, // frames of each class

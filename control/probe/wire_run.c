@@ -7,9 +7,12 @@
 
 #include <rte_mbuf.h>
 
+#include "control/config/port_open.h"
+#include "dataplane/base/units.h"
+#include "dataplane/policy.h"
+#include "dataplane/port_ops.h"
 #include "dataplane/qos/shaper.h"
 #include "dataplane/switch.h"
-#include "dataplane/units.h"
 #include "dataplane/worker.h"
 #include "drivers/wire/wire.h"
 

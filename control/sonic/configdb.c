@@ -8,7 +8,7 @@
 
 #include <json-c/json.h>
 
-#include "control/config/terminal.h"
+#include "control/base/terminal.h"
 
 enum { JSON_DEPTH = 8, KEYS_SHOWN = 3, LINE_LEN = 1024, FIRST_ROOM = 64, MOST_MESSAGES = 4096 };
 

@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "control/config/arena.h"
-#include "dataplane/compiler.h"
+#include "control/base/arena.h"
+#include "dataplane/base/compiler.h"
 
 // The texts belong to the configuration. A row without fields has field and value "NULL", as in
 // Redis. A field that holds a list ends with '@', and its value has commas.

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/config/addr.h"
 #include "control/config/compile.h"
-#include "control/config/units.h"
 #include "control/sonic/export_impl.h"
 
 enum { FIRST_ROOM = 64 };

@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "control/config/compile.h"
-#include "control/config/units.h"
 #include "control/sonic/export_impl.h"
-#include "dataplane/bits.h"
+#include "dataplane/base/bits.h"
 
 enum { RATIO_ONE = 1000000 }; // 1 in the unit of switch.buffer.oversubscription
 

@@ -4,7 +4,7 @@
 
 #include "control/config/compile.h"
 #include "control/sonic/export_impl.h"
-#include "dataplane/bits.h"
+#include "dataplane/base/bits.h"
 
 enum { MOST_WEIGHT = 100 };
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/config/schema.h"
+#include "control/base/schema.h"
 #include "control/sonic/model.h"
 
 enum { TEXT_LEN = 512 };

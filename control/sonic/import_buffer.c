@@ -12,7 +12,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "control/config/units.h"
+#include "control/base/units.h"
 #include "control/sonic/model.h"
 #include "control/sonic/pg_lookup.h"
 #include "dataplane/qos/headroom.h"

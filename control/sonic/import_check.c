@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "control/config/config.h"
+#include "control/config/port_open.h"
 #include "control/sonic/model.h"
+#include "dataplane/policy.h"
 
 enum { POLICY_PATH_LEN = 256 };
 

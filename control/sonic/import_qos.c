@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "control/sonic/model.h"
-#include "dataplane/bits.h"
+#include "dataplane/base/bits.h"
 
 // The object that a port, or the global row, names; NULL: none. The row keeps the name.
 static const char *named(struct import *im, enum sonic_field f, const char *key)

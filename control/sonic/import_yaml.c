@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/config/units.h"
+#include "control/base/units.h"
 #include "control/sonic/model.h"
 
 enum { NAME_ROOM = 56, COMMENT_COLUMN = 60 };

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/config/units.h"
+#include "control/base/units.h"
 
 // The columns, in the order of the file. xon_offset may be missing.
 enum { SPEED, CABLE, SIZE, XON, XOFF, THRESHOLD, XON_OFFSET, N_COLUMNS };

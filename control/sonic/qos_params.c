@@ -7,7 +7,7 @@
 
 #include "control/config/compile.h"
 #include "control/config/config.h"
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 
 enum {
 	BAD = 2,

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/config/schema.h"
-#include "control/config/units.h"
+#include "control/base/schema.h"
+#include "control/base/units.h"
 
 #define MOST (64ll << 30)
 #define W(...) ((const char *const[]){__VA_ARGS__, NULL})

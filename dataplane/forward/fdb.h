@@ -29,9 +29,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "dataplane/counter.h"
+#include "dataplane/base/counter.h"
+#include "dataplane/base/port_no.h"
 #include "dataplane/forward/mac_move.h"
-#include "dataplane/port_no.h"
 
 struct rte_hash;
 struct rte_rcu_qsbr;

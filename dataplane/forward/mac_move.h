@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dataplane/port_no.h"
+#include "dataplane/base/port_no.h"
 
 enum { MAC_MOVE_LIMIT_MAX = 200, MAC_STAYS = 3 };
 #define MAC_MOVE_WINDOW_NS 10000000000ull

@@ -28,7 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dataplane/compiler.h"
+#include "dataplane/base/compiler.h"
 #include "dataplane/forward/l3.h"
 #include "dataplane/policy.h"
 

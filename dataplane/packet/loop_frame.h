@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dataplane/port_no.h"
+#include "dataplane/base/port_no.h"
 
 enum { LOOP_FRAME_LEN = 60, LOOP_FRAME_TAGGED_LEN = 64 };
 

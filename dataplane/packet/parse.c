@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "dataplane/compiler.h"
+#include "dataplane/base/compiler.h"
 
 enum { IPV4_MIN_HLEN = sizeof(struct ipv4_hdr), IPV6_HLEN = sizeof(struct ipv6_hdr) };
 

@@ -5,7 +5,7 @@
 // no template may be anything, and parse() reads it.
 #pragma once
 
-#include "dataplane/compiler.h"
+#include "dataplane/base/compiler.h"
 #include "dataplane/packet/parse.h"
 #include "dataplane/packet/wire.h"
 

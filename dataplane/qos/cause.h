@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dataplane/counter.h"
+#include "dataplane/base/counter.h"
+#include "dataplane/base/port_no.h"
 #include "dataplane/packet/classify.h"
-#include "dataplane/port_no.h"
 
 enum cause_kind {
 	CAUSE_NONE, // no PAUSE of the group was sent yet

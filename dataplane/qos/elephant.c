@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/qos/elephant.h"
 
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 
 // bytes * 8 / (ns / 10^9) < bps, without rounding. No time is no rate: it is not below.
 static bool is_below(uint64_t bytes, uint64_t ns, uint64_t bps)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/qos/headroom.h"
 
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 
 #include <stddef.h>
 

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dataplane/port_no.h"
+#include "dataplane/base/port_no.h"
 
 enum {
 	MICROBURST_GROUPS = 8, // a part is a queue, or from here on a priority group

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/qos/pfc.h"
 
-#include "dataplane/bits.h"
+#include "dataplane/base/bits.h"
+#include "dataplane/base/units.h"
 #include "dataplane/qos/shaper.h"
-#include "dataplane/units.h"
 
 enum {
 	QUANTUM_BITS = 512,

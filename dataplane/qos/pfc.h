@@ -26,10 +26,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dataplane/counter.h"
+#include "dataplane/base/counter.h"
+#include "dataplane/base/units.h"
 #include "dataplane/packet/classify.h"
 #include "dataplane/packet/pfc_frame.h"
-#include "dataplane/units.h"
 
 struct pfc_params {
 	uint8_t lossless; // bitmap of classes; all else is neither paused nor pauses

@@ -26,10 +26,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dataplane/counter.h"
+#include "dataplane/base/counter.h"
+#include "dataplane/base/units.h"
 #include "dataplane/qos/cells.h"
-
-enum { ALPHA_LOG2_MIN = -8, ALPHA_LOG2_MAX = 7 };
 
 // Either static or a power of two times what is free in a pool.
 struct threshold {

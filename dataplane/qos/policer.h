@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 
 struct policer_params {
 	uint64_t interval_ns; // a token takes this long; 0: every frame passes

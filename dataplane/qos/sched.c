@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/qos/sched.h"
 
-#include "dataplane/bits.h"
+#include "dataplane/base/bits.h"
 
 void sched_params_init(struct sched_params *p, uint8_t strict, const uint32_t weights[N_QUEUES],
 		       uint32_t max_frame)

@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dataplane/bits.h"
-#include "dataplane/compiler.h"
+#include "dataplane/base/bits.h"
+#include "dataplane/base/compiler.h"
 #include "dataplane/packet/classify.h"
 #include "dataplane/qos/shaper.h"
 

@@ -28,7 +28,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dataplane/counter.h"
+#include "dataplane/base/counter.h"
 #include "dataplane/packet/classify.h"
 
 enum watchdog_mode { WATCHDOG_XOFF, WATCHDOG_PROGRESS };

@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "dataplane/compiler.h"
-#include "dataplane/units.h"
+#include "dataplane/base/compiler.h"
+#include "dataplane/base/units.h"
 
 enum {
 	DEFAULT_AGE_S = 3,

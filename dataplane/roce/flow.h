@@ -24,9 +24,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dataplane/counter.h"
+#include "dataplane/base/counter.h"
+#include "dataplane/base/port_no.h"
 #include "dataplane/packet/psn.h"
-#include "dataplane/port_no.h"
 #include "dataplane/qos/elephant.h"
 #include "dataplane/roce/flow_map.h"
 #include "dataplane/roce/params.h"

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "dataplane/compiler.h"
+#include "dataplane/base/compiler.h"
 #include "dataplane/packet/wire.h"
 
 #define FLOW_NONE UINT32_MAX // an index or queue pair that does not exist

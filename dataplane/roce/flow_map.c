@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/roce/flow_map.h"
 
-#include "dataplane/bits.h"
+#include "dataplane/base/bits.h"
 #include "dataplane/roce/flow_bucket.h"
 
 // Half full at most: a bucket then holds its eight keys with few exceptions, so that nearly every

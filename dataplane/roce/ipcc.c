@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "dataplane/rng.h"
-#include "dataplane/units.h"
+#include "dataplane/base/rng.h"
+#include "dataplane/base/units.h"
 
 enum {
 	HALF_Q16 = 1 << 15,

@@ -31,7 +31,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dataplane/port_no.h"
+#include "dataplane/base/port_no.h"
 #include "dataplane/roce/params.h"
 
 // Why a flow that fed a queue above kmin was sent no CNP at the latest look.

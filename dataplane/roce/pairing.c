@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
+#include "dataplane/base/units.h"
 #include "dataplane/roce/pairing_impl.h"
-#include "dataplane/units.h"
 
 enum {
 	STAMPS_MIN = 256,

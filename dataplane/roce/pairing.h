@@ -72,7 +72,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dataplane/counter.h"
+#include "dataplane/base/counter.h"
 #include "dataplane/packet/roce.h"
 #include "dataplane/roce/flow.h"
 

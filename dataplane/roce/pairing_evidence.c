@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What passes the switch and says whose queue pair is whose: ACKs and NAKs, CNPs, READ requests and
 // their responses, messages of connection management.
+#include "dataplane/base/units.h"
 #include "dataplane/packet/cm.h"
 #include "dataplane/roce/pairing_impl.h"
-#include "dataplane/units.h"
 
 enum {
 	BEHIND_MIN = 3, // answers in a row that are older than what was answered before

@@ -17,9 +17,9 @@
 #include <rte_ether.h>
 #include <rte_mbuf.h>
 
-#include "dataplane/counter.h"
+#include "dataplane/base/counter.h"
+#include "dataplane/base/units.h"
 #include "dataplane/packet/wire.h"
-#include "dataplane/units.h"
 #include "drivers/checksums.h"
 #include "drivers/ethdev/hold.h"
 #include "drivers/ethdev/inflight.h"

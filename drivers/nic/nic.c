@@ -7,9 +7,9 @@
 
 #include <rte_mbuf.h>
 
-#include "dataplane/compiler.h"
+#include "dataplane/base/compiler.h"
+#include "dataplane/base/units.h"
 #include "dataplane/packet/wire.h"
-#include "dataplane/units.h"
 
 void nic_config_default(struct nic_config *c)
 {

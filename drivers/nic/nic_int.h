@@ -5,14 +5,14 @@
 // and hands out frames, PFC and CNPs among them.
 #pragma once
 
-#include "dataplane/packet/parse.h"
-#include "dataplane/qos/shaper.h"
-#include "dataplane/rng.h"
+#include "dataplane/base/rng.h"
 #include "dataplane/packet/cm.h"
 #include "dataplane/packet/neighbour.h"
+#include "dataplane/packet/parse.h"
+#include "dataplane/qos/shaper.h"
 #include "drivers/nic/conn.h"
-#include "drivers/nic/nic.h"
 #include "drivers/nic/frames.h"
+#include "drivers/nic/nic.h"
 #include "drivers/nic/timers.h"
 
 struct rte_mbuf;

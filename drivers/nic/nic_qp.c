@@ -10,8 +10,8 @@
 
 #include <rte_mbuf.h>
 
+#include "dataplane/base/units.h"
 #include "dataplane/packet/wire.h"
-#include "dataplane/units.h"
 #include "drivers/nic/frames.h"
 
 enum { SPORT_FIRST = 0xc000, SPORT_MASK = 0x3fff };

@@ -8,12 +8,12 @@
 
 #include <rte_mbuf.h>
 
-#include "dataplane/bits.h"
-#include "dataplane/compiler.h"
+#include "dataplane/base/bits.h"
+#include "dataplane/base/compiler.h"
+#include "dataplane/base/units.h"
 #include "dataplane/packet/neighbour.h"
 #include "dataplane/packet/parse_template.h"
 #include "dataplane/packet/wire.h"
-#include "dataplane/units.h"
 
 // ---- the slow receiver: frames wait in a buffer until the host has taken them, and the NIC pauses
 // its peer meanwhile (nic_tx.c).

@@ -7,10 +7,10 @@
 
 #include <rte_mbuf.h>
 
-#include "dataplane/bits.h"
+#include "dataplane/base/bits.h"
+#include "dataplane/base/units.h"
 #include "dataplane/packet/neighbour.h"
 #include "dataplane/packet/wire.h"
-#include "dataplane/units.h"
 #include "drivers/nic/frames.h"
 
 enum { ROOM_RETRY_NS = US_NS, PACE_FRAMES = 2, DSCP_SHIFT = 2 };

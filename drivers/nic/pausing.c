@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "dataplane/bits.h"
+#include "dataplane/base/bits.h"
 #include "dataplane/qos/pfc.h"
 
 // ---- the receive buffer

@@ -3,8 +3,8 @@
 
 #include <assert.h>
 
-#include "dataplane/packet/wire.h"
 #include "dataplane/packet/psn.h"
+#include "dataplane/packet/wire.h"
 
 static_assert((REQ_MAX_MSGS & (REQ_MAX_MSGS - 1)) == 0, "the ring index is masked");
 

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "dataplane/packet/wire.h"
 #include "dataplane/packet/psn.h"
+#include "dataplane/packet/wire.h"
 
 void resp_init(struct responder *r, const struct resp_params *p, const struct resp_memory *m)
 {

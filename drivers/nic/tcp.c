@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 
 enum { DUP_ACKS = 3, UNSCALED = 65535, MAX_SCALE = 14, GRANULARITY_NS = 1 };
 #define RTO_MAX_NS 60000000000ull // RFC 6298, 2.5

@@ -20,8 +20,8 @@
 #include <linux/capability.h>
 #include <linux/if_packet.h>
 
+#include "dataplane/base/units.h"
 #include "dataplane/packet/pfc_frame.h"
-#include "dataplane/units.h"
 #include "drivers/system_clock.h"
 
 enum {

@@ -27,8 +27,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "dataplane/counter.h"
-#include "dataplane/units.h"
+#include "dataplane/base/counter.h"
+#include "dataplane/base/units.h"
 
 // A worker's sign of life, in the shared memory. The worker writes one word each loop, and the
 // other words after a loop that came late. The stand-in and control read all of them. `beats` is

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "dataplane/compiler.h"
+#include "dataplane/base/compiler.h"
 
 enum { ONCE_PER_CHUNK = 64 };
 static const uint32_t IDLE = UINT32_MAX;

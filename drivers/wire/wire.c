@@ -9,9 +9,9 @@
 #include <rte_mbuf.h>
 #include <rte_prefetch.h>
 
+#include "dataplane/base/rng.h"
 #include "dataplane/packet/wire.h"
 #include "dataplane/qos/shaper.h"
-#include "dataplane/rng.h"
 
 enum { NANOS = 1000000000, LIGHT_M_PER_S = 198000000, MAX_FRAME = 65535, FIRST_RING = 16 };
 

@@ -24,8 +24,8 @@
 #include <rte_prefetch.h>
 #include <xdp/xsk.h>
 
+#include "dataplane/base/units.h"
 #include "dataplane/packet/wire.h"
-#include "dataplane/units.h"
 #include "drivers/checksums.h"
 #include "drivers/xdp/attach.h"
 #include "drivers/xdp/netdev.h"

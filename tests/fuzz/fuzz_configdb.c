@@ -3,6 +3,8 @@
 // refused with messages. The export of an import imports again, to the same policy.
 //
 //   input: the file, as it is; its length chooses the options
+#include "control/config/port_open.h"
+#include "dataplane/policy.h"
 #include "tests/fuzz/fuzz.h"
 
 #include "control/config/config.h"

@@ -9,11 +9,11 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "control/daemon/httpd.h"
-#include "control/daemon/metrics.h"
 #include "control/daemon/journal.h"
+#include "control/daemon/metrics.h"
 #include "control/daemon/outlet.h"
 #include "control/observe/prometheus.h"
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 #include "tests/fuzz/net.h"
 
 enum { MAX_OPS = 100, CLIENTS = 12, PAGE_MAX = 6000, ANSWER_MAX = PAGE_MAX + 1000 };

@@ -8,7 +8,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "control/inof/registry.h"
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 
 enum { PORTS = 4, MAX_OPS = 300 };
 

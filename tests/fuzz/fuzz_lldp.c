@@ -10,7 +10,7 @@
 #include <ctype.h>
 
 #include "control/lldp/agent.h"
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 
 enum { PORTS = 2, MAX_OPS = 200, IDENTITY_LEN = 14 + 4 + 4 + 4 };
 

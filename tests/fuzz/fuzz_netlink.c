@@ -5,13 +5,13 @@
 //
 //   input: netlink messages; NLMSG_NOOP begins a dump, NLMSG_DONE ends it, NLMSG_OVERRUN gives an
 //          interface another device
+#include "control/config/addr.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <libmnl/libmnl.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/config/units.h"
 #include "control/linux/mirror.h"
 
 enum { FIRST_IFINDEX = 2, OTHER_IFINDEX = 8, N_BOUND = 3, MAX_INPUT = 1 << 16 };

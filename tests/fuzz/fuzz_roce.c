@@ -15,8 +15,8 @@
 #include "dataplane/packet/icrc.h"
 #include "dataplane/packet/neighbour.h"
 #include "dataplane/packet/wire.h"
-#include "drivers/nic/nic_int.h"
 #include "drivers/nic/frames.h"
+#include "drivers/nic/nic_int.h"
 
 enum {
 	POOL = 1023,

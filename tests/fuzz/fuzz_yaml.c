@@ -3,6 +3,9 @@
 // messages that all name a place in it. What compiles is a policy a worker can run.
 //
 //   input: the file, as it is; its length chooses the facts of the devices
+#include "control/config/port_open.h"
+#include "dataplane/policy.h"
+#include "dataplane/port_ops.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <errno.h>

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "dataplane/rng.h"
+#include "dataplane/base/rng.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { MAX_BYTES = 1 << 21, MOST_CHANGES = 8, SHORT_PIECE = 8, LEAST_ROOM = 160 };

@@ -8,6 +8,9 @@
 #include <rte_mbuf.h>
 
 #include "control/config/config.h"
+#include "control/config/port_open.h"
+#include "dataplane/policy.h"
+#include "dataplane/port_ops.h"
 #include "dataplane/qos/shaper.h"
 #include "dataplane/worker.h"
 #include "tests/eal.h"

@@ -15,8 +15,8 @@
 #include "control/config/config.h"
 #include "dataplane/tap.h"
 #include "dataplane/worker.h"
-#include "tests/lab/schedule_policy.h"
 #include "tests/lab/bench.h"
+#include "tests/lab/schedule_policy.h"
 
 enum { MOST = 64, EVENTS_OUT = 256, N = SCHEDULE_PORTS, BURST_NS = 100000 };
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "control/autoecn/agent.h"
-#include "dataplane/rng.h"
+#include "dataplane/base/rng.h"
 #include "tests/lab/bench.h"
 #include "tests/lab/schedule_policy.h"
 

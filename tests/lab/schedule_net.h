@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dataplane/base/rng.h"
 #include "dataplane/impair_rule.h"
-#include "dataplane/rng.h"
 #include "tests/lab/schedule_policy.h"
 
 struct weir_switch;

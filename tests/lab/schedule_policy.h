@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dataplane/rng.h"
+#include "dataplane/base/rng.h"
 
 #ifndef SCHEDULE_N_PORTS
 #define SCHEDULE_N_PORTS 5

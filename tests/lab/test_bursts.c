@@ -9,8 +9,8 @@
 #include <rte_mempool.h>
 
 #include "control/config/config.h"
+#include "dataplane/base/rng.h"
 #include "dataplane/qos/shaper.h"
-#include "dataplane/rng.h"
 #include "dataplane/switch_zones.h"
 #include "dataplane/worker.h"
 

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "dataplane/base/rng.h"
 #include "dataplane/forward/route.h"
-#include "dataplane/rng.h"
 #include "tests/lab/bench.h"
 
 enum { FEW = 300, MANY = ROUTE_FLAT_FROM + 500, LOOKUPS = 3000, GROUPS = 40 };

@@ -10,9 +10,9 @@
 #include <rte_mempool.h>
 
 #include "control/config/config.h"
+#include "dataplane/base/rng.h"
 #include "dataplane/packet/tags.h"
 #include "dataplane/packet/wire.h"
-#include "dataplane/rng.h"
 #include "dataplane/switch_impl.h"
 
 enum {

@@ -6,11 +6,11 @@
 
 #include "control/inof/hard_zoning.h"
 #include "control/inof/registry.h"
+#include "dataplane/base/rng.h"
+#include "dataplane/base/units.h"
 #include "dataplane/packet/lldp.h"
-#include "dataplane/rng.h"
 #include "dataplane/switch_punt.h"
 #include "dataplane/switch_zones.h"
-#include "dataplane/units.h"
 #include "tests/lab/router.h"
 
 enum { HOSTS = 4, LEN = 100, LOOP_MS = 3, LLDP_A_LOOP = 64, INOF_A_LOOP = 1024 };

@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
+#include "dataplane/base/units.h"
 #include "dataplane/switch_microbursts.h"
-#include "dataplane/units.h"
 
 enum { RECORDS = 4096, CELL = 256, GROUP_3 = MICROBURST_GROUPS + 3 };
 

@@ -10,7 +10,7 @@
 
 #include "control/config/config.h"
 #include "control/config/plan.h"
-#include "dataplane/rng.h"
+#include "dataplane/base/rng.h"
 #include "tests/lab/bench.h"
 #include "tests/lab/schedule_program.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataplane/rng.h"
+#include "dataplane/base/rng.h"
 #include "tests/lab/lab_yaml.h"
 #include "tests/lab/storm_bench.h"
 

@@ -14,8 +14,8 @@
 // In half of the schedules the times are those of policy files, on slow links; in the others they
 // are some microseconds. Three quarters carry the promise of test_random.c (hosts obey PFC), with
 // the same exemptions; a port that is taken down is one whose link is.
-#include "tests/lab/storm_schedule.h"
 #include "tests/lab/schedule_program.h"
+#include "tests/lab/storm_schedule.h"
 
 enum {
 	SEEDS = 40,

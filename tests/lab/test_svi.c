@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "control/daemon/resolver.h"
+#include "dataplane/base/rng.h"
 #include "dataplane/iface.h"
 #include "dataplane/packet/neighbour.h"
 #include "dataplane/packet/wire.h"
-#include "dataplane/rng.h"
 #include "dataplane/switch_routes.h"
 
 enum { V100 = 100, V200 = 200, LOOP_NS = 3000000, ECHO = ICMP_ECHO << 8, ICMP = 1, TCI = 1 };

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
+#include "dataplane/base/rng.h"
 #include "dataplane/packet/wire.h"
-#include "dataplane/rng.h"
 #include "dataplane/switch_flows.h"
 #include "tests/lab/router.h"
 

@@ -4,7 +4,7 @@
 #include "tests/lab/bench.h"
 #include "tests/lab/lab_yaml.h"
 
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 #include "dataplane/unknown_unicast.h"
 
 enum { LOSSLESS = 24, MS = 1000000 };

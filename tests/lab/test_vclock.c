@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "dataplane/rng.h"
+#include "dataplane/base/rng.h"
 #include "drivers/wire/vclock.h"
 
 enum { MAX_LOG = 1 << 16 };

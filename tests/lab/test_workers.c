@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "dataplane/base/rng.h"
 #include "dataplane/handoff.h"
 #include "dataplane/packet/parse.h"
-#include "dataplane/rng.h"
 #include "dataplane/worker.h"
 
 static const char *policy(unsigned n_workers, unsigned n_ports, const char *classes)

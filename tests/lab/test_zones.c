@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "dataplane/base/rng.h"
 #include "dataplane/forward/fdb.h"
 #include "dataplane/packet/vxlan.h"
-#include "dataplane/rng.h"
 #include "dataplane/switch_zones.h"
 #include "tests/lab/router.h"
 

@@ -10,6 +10,9 @@
 #include <rte_mempool.h>
 
 #include "control/config/config.h"
+#include "control/config/port_open.h"
+#include "dataplane/policy.h"
+#include "dataplane/port_ops.h"
 #include "dataplane/roce/pairing.h"
 #include "dataplane/switch_zones.h"
 #include "tests/perf/traffic.h"

@@ -13,9 +13,9 @@
 #include <rte_malloc.h>
 #include <rte_rcu_qsbr.h>
 
+#include "dataplane/base/rng.h"
 #include "dataplane/forward/fdb.h"
 #include "dataplane/packet/edit.h"
-#include "dataplane/rng.h"
 
 enum {
 	N_FRAMES = 256, // stay in the nearest caches, as a burst does

@@ -35,8 +35,8 @@
 #include <rte_launch.h>
 #include <rte_mbuf.h>
 
+#include "dataplane/base/units.h"
 #include "dataplane/packet/wire.h"
-#include "dataplane/units.h"
 #include "drivers/live.h"
 #include "tests/perf/traffic.h"
 

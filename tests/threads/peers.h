@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dataplane/rng.h"
+#include "dataplane/base/rng.h"
 #include "tests/lab/schedule_net.h"
 #include "tests/threads/ring_port.h"
 

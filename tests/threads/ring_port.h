@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dataplane/counter.h"
+#include "dataplane/base/counter.h"
 #include "dataplane/port_ops.h"
 
 struct rte_mbuf;

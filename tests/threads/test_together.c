@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 #include "control/observe/observe.h"
-#include "dataplane/bits.h"
+#include "dataplane/base/bits.h"
 #include "dataplane/switch_impair.h"
 #include "dataplane/switch_zones.h"
 #include "tests/lab/feature_pairs.h"

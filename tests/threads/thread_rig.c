@@ -13,7 +13,7 @@
 #include "control/config/config.h"
 #include "control/observe/burstlog.h"
 #include "control/observe/observe.h"
-#include "dataplane/bits.h"
+#include "dataplane/base/bits.h"
 #include "dataplane/switch_ecn.h"
 #include "dataplane/tap.h"
 #include "dataplane/worker.h"

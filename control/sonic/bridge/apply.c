@@ -11,9 +11,9 @@
 
 #include <json-c/json.h>
 
+#include "control/base/json_in.h"
 #include "control/config/config.h"
 #include "control/ctl/client.h"
-#include "control/daemon/json_in.h"
 #include "control/sonic/bridge/swap.h"
 
 enum { NEXT_LEN = 8, LINE_LEN = 4096 };

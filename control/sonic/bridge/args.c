@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/config/terminal.h"
-#include "control/config/units.h"
+#include "control/base/terminal.h"
+#include "control/base/units.h"
 #include "control/sonic/bridge/redis.h"
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 
 enum { HELP_COLUMN = 26 };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line of weir-sonic, as rows (control/opts.h).
+// The command line of weir-sonic, as rows (control/base/opts.h).
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "control/opts.h"
+#include "control/base/opts.h"
 
 struct bridge_args {
 	const char *redis; // address of the server

@@ -11,9 +11,10 @@
 
 #include <json-c/json.h>
 
-#include "control/config/terminal.h"
+#include "control/base/json_in.h"
+#include "control/base/stop.h"
+#include "control/base/terminal.h"
 #include "control/ctl/client.h"
-#include "control/daemon/json_in.h"
 #include "control/observe/fact.h"
 #include "control/sonic/bridge/apply.h"
 #include "control/sonic/bridge/args.h"
@@ -21,7 +22,6 @@
 #include "control/sonic/bridge/counters.h"
 #include "control/sonic/bridge/lines.h"
 #include "control/sonic/bridge/redis.h"
-#include "control/stop.h"
 #include "drivers/system_clock.h"
 
 enum {

@@ -8,9 +8,9 @@
 
 #include <json-c/json.h>
 
-#include "control/config/arena.h"
+#include "control/base/arena.h"
+#include "control/base/json_in.h"
 #include "control/ctl/client.h"
-#include "control/daemon/json_in.h"
 #include "control/observe/fact.h"
 #include "control/sonic/bridge/difference.h"
 #include "control/sonic/bridge/redis.h"

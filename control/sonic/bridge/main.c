@@ -2,9 +2,9 @@
 #include <signal.h>
 #include <stdio.h>
 
-#include "control/sonic/bridge/bridge.h"
+#include "control/base/standard_fds.h"
 #include "control/sonic/bridge/args.h"
-#include "control/standard_fds.h"
+#include "control/sonic/bridge/bridge.h"
 
 enum { EXIT_MISUSED = 2 };
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/time.h>
 
-#include "control/stop.h"
+#include "control/base/stop.h"
 #include "drivers/system_clock.h"
 
 enum {

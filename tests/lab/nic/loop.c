@@ -10,10 +10,10 @@
 #include <cmocka.h>
 #include <rte_mbuf.h>
 
+#include "dataplane/base/rng.h"
+#include "dataplane/packet/edit.h"
 #include "dataplane/packet/parse.h"
 #include "dataplane/packet/wire.h"
-#include "dataplane/packet/edit.h"
-#include "dataplane/rng.h"
 #include "tests/eal.h"
 
 enum { IN_FLIGHT = 8192, REORDER_NS = 3000 };

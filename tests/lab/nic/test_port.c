@@ -9,11 +9,11 @@
 
 #include <cmocka.h>
 
+#include "dataplane/base/rng.h"
 #include "dataplane/packet/icrc.h"
 #include "dataplane/packet/parse.h"
 #include "dataplane/packet/pfc_frame.h"
 #include "dataplane/packet/wire.h"
-#include "dataplane/rng.h"
 #include "tests/lab/nic/loop.h"
 
 static const uint64_t second = 1000000000;

@@ -17,7 +17,7 @@
 #include "control/config/plan.h"
 #include "control/probe/measure.h"
 #include "control/probe/wire_run.h"
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 #include "tests/eal.h"
 
 enum { POOL_FRAMES = 40000, MOST = 30000, PORTS = 3 };

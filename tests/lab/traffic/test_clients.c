@@ -13,10 +13,10 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/lab/cdf_at.h"
 #include "control/lab/workload.h"
 #include "drivers/nic/requester.h"
 #include "tests/temporary.h"
+#include "tests/unit/lab/cdf_at.h"
 #include "world.h"
 
 static const char *root;

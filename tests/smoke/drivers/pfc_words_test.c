@@ -18,9 +18,9 @@
 #include <cmocka.h>
 #include <linux/bpf.h>
 
+#include "dataplane/base/rng.h"
 #include "dataplane/packet/parse.h"
 #include "dataplane/packet/pfc_frame.h"
-#include "dataplane/rng.h"
 #include "drivers/xdp/attach.h"
 #include "drivers/xdp/weir_xdp.h"
 

@@ -17,7 +17,7 @@
 
 #include <json-c/json.h>
 
-#include "control/capture_wire.h"
+#include "control/capture/capture_wire.h"
 #include "control/daemon/capture.h"
 #include "dataplane/tap.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A capture of a switch that is slowed by time_scale.
-#include "control/model_time.h"
+#include "control/base/model_time.h"
 #include "tests/unit/capture/capture_world.h"
 
 static const struct tap_meta in_p1 = {.port = 0, .direction = TAP_IN, .cls = 3};

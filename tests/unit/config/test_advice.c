@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "control/config/config.h"
+#include "dataplane/port_ops.h"
 #include "tests/unit/config/compiled.h"
 
 enum { PROCESSORS = 2 };

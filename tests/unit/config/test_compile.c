@@ -13,6 +13,9 @@
 #include <cmocka.h>
 
 #include "control/config/config.h"
+#include "control/config/port_open.h"
+#include "dataplane/policy.h"
+#include "dataplane/port_ops.h"
 #include "tests/unit/config/compiled.h"
 
 #define G 1000000000ull

@@ -10,6 +10,8 @@
 #include <cmocka.h>
 
 #include "control/config/config.h"
+#include "dataplane/policy.h"
+#include "dataplane/port_ops.h"
 #include "tests/unit/config/compiled.h"
 
 static void lossless_classes_are_flooded_where_the_file_says_so(void **state)

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "control/config/config.h"
+#include "control/config/port_open.h"
 #include "drivers/xdp/weir_xdp.h"
 
 static struct config *load(const char *keep)

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "control/config/config.h"
+#include "dataplane/policy.h"
 
 enum { MAX_TEXT = 8192, MUTANTS = 100000 };
 

@@ -13,8 +13,11 @@
 
 #include <cmocka.h>
 
+#include "control/base/node.h"
+#include "control/config/config.h"
 #include "control/config/model.h"
-#include "control/config/node.h"
+#include "control/config/port_open.h"
+#include "dataplane/policy.h"
 #include "tests/temporary.h"
 
 static const char policy[] =

@@ -16,6 +16,8 @@
 #include "control/config/routes.h"
 #include "dataplane/forward/fdb.h"
 #include "dataplane/iface.h"
+#include "dataplane/policy.h"
+#include "dataplane/port_ops.h"
 #include "dataplane/switch_punt.h"
 
 static struct config *parsed(const char *text)

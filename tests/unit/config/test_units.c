@@ -9,10 +9,11 @@
 
 #include <cmocka.h>
 
-#include "control/config/units.h"
+#include "control/base/units.h"
+#include "control/config/addr.h"
+#include "dataplane/base/rng.h"
 #include "dataplane/policy.h"
 #include "dataplane/qos/pg.h"
-#include "dataplane/rng.h"
 
 static const struct {
 	enum unit_kind kind;

@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "control/config/arena.h"
+#include "control/base/arena.h"
 #include "control/config/config.h"
-#include "dataplane/rng.h"
+#include "dataplane/base/rng.h"
 
 enum { POLICY_LEN = 2048 };
 

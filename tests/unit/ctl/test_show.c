@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include <json-c/json.h>
 
-#include "control/config/terminal.h"
+#include "control/base/terminal.h"
 #include "control/ctl/show.h"
 
 static char *shown(const char *what, const char *answer, const struct show_wish *wish)

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
+#include "dataplane/base/rng.h"
 #include "dataplane/forward/zone.h"
-#include "dataplane/rng.h"
 
 enum { LEN = 60, V4 = PKT_IPV4, V6 = PKT_IPV6, RAW = PKT_OTHER };
 enum { I = ZONE_INITIATOR, T = ZONE_TARGET };

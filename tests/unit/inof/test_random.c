@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "dataplane/rng.h"
+#include "dataplane/base/rng.h"
 
 enum { SWITCHES = 2, HOSTS_EACH = 6, HOSTS = SWITCHES * HOSTS_EACH };
 enum { ADDRESSES = 12, PORTS = 4, STEPS = 60, DEFAULT_SCHEDULES = 1000 };

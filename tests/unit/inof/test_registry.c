@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "control/inof/parted.h"
-#include "dataplane/rng.h"
+#include "dataplane/base/rng.h"
 
 static unsigned n_registered(void)
 {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "control/inof/zone_index.h"
-#include "dataplane/rng.h"
+#include "dataplane/base/rng.h"
 
 static int port_of(const void *arg, const char *name)
 {

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "dataplane/rng.h"
+#include "dataplane/base/rng.h"
 
 static const uint8_t switch_mac[6] = {0x02, 0, 0, 0, 0, 1};
 

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
+#include "dataplane/base/rng.h"
 #include "tests/unit/lab/cdf_at.h"
-#include "dataplane/rng.h"
 
 #define ONE (1ull << 32)
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The language of expectations over made-up names and numbers: no fabric is there.
-#include "dataplane/rng.h"
+#include "dataplane/base/rng.h"
 #include "tests/unit/lab/expr_fixture.h"
 
 // The world: rate of h1 to h10 is 1G, 2G, 3G, 4G; queues hold 100 KB; nothing ever finished; all

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "control/linux/batch.h"
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 
 enum { ONE = 1, MANY = 100000 }; // prefixes
 

@@ -16,7 +16,7 @@
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 
-#include "control/config/units.h"
+#include "control/config/addr.h"
 #include "control/linux/mirror.h"
 
 enum { P1 = 11, P2 = 12, ETH0 = 2, TEXT = 512, BUF = 2048, ROOM = 1000 };

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "control/lldp/agent.h"
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 #include "tests/unit/packet/frames.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))

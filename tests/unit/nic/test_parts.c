@@ -9,12 +9,12 @@
 
 #include <cmocka.h>
 
-#include "dataplane/packet/wire.h"
-#include "dataplane/rng.h"
+#include "dataplane/base/rng.h"
 #include "dataplane/packet/cm.h"
-#include "drivers/nic/hist.h"
 #include "dataplane/packet/psn.h"
+#include "dataplane/packet/wire.h"
 #include "drivers/nic/frames.h"
+#include "drivers/nic/hist.h"
 #include "drivers/nic/timers.h"
 
 static void psn_arithmetic_wraps_at_24_bits(void **state)

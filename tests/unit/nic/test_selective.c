@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
+#include "dataplane/base/rng.h"
 #include "dataplane/packet/psn.h"
 #include "dataplane/packet/wire.h"
-#include "dataplane/rng.h"
 #include "drivers/nic/requester.h"
 #include "drivers/nic/responder.h"
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "dataplane/rng.h"
+#include "dataplane/base/rng.h"
 #include "drivers/nic/tcp.h"
 
 enum { MSS = 1000, ISS = 0xfffffff0, PEER_ISS = 77, PEER_WINDOW = 50000, PEER_SCALE = 4 };

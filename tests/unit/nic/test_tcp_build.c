@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
+#include "dataplane/base/rng.h"
 #include "dataplane/packet/parse.h"
 #include "dataplane/packet/wire.h"
-#include "dataplane/rng.h"
 #include "drivers/nic/frames.h"
 
 enum { L4 = 34, OFFSET = L4 + 12, OPTIONS = L4 + 20, ROOM = 128 };

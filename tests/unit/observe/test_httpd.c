@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "control/daemon/httpd.h"
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 
 enum { PLACES = 4 };
 

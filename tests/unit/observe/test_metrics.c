@@ -17,8 +17,8 @@
 #include <cmocka.h>
 
 #include "control/daemon/httpd.h"
-#include "control/daemon/metrics.h"
 #include "control/daemon/journal.h"
+#include "control/daemon/metrics.h"
 #include "control/daemon/outlet.h"
 #include "control/observe/prometheus.h"
 

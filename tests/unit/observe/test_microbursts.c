@@ -4,7 +4,7 @@
 
 #include "control/ctl/show.h"
 #include "control/observe/burstlog.h"
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 #include "tests/unit/observe/rows.h"
 
 enum { QUEUE_3 = 3, GROUP_3 = MICROBURST_GROUPS + 3, KMAX = 100000 };

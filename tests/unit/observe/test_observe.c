@@ -8,7 +8,7 @@
 #include "control/observe/burstlog.h"
 #include "control/observe/fact.h"
 #include "control/observe/linux_numbers.h"
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 #include "drivers/standin/standin.h"
 #include "tests/unit/observe/rows.h"
 

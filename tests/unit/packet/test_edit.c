@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
+#include "dataplane/base/rng.h"
 #include "dataplane/packet/edit.h"
-#include "dataplane/rng.h"
 #include "tests/unit/packet/frames.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))

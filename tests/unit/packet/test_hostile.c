@@ -8,10 +8,10 @@
 
 #include <cmocka.h>
 
+#include "dataplane/base/rng.h"
 #include "dataplane/packet/icrc.h"
 #include "dataplane/packet/parse.h"
 #include "dataplane/packet/pfc_frame.h"
-#include "dataplane/rng.h"
 #include "tests/pkt_same.h"
 #include "tests/unit/packet/frames.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "control/probe/curve.h"
-#include "dataplane/rng.h"
+#include "dataplane/base/rng.h"
 
 enum { LENGTHS = 4000 };
 

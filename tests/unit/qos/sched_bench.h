@@ -4,8 +4,8 @@
 
 #include <string.h>
 
+#include "dataplane/base/rng.h"
 #include "dataplane/qos/sched.h"
-#include "dataplane/rng.h"
 #include "tests/unit/qos/test.h"
 
 enum { LINK_OVERHEAD = 24 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "dataplane/base/rng.h"
 #include "dataplane/qos/pfc.h"
-#include "dataplane/rng.h"
 #include "tests/unit/qos/test.h"
 
 enum { SPEED = 1000000000 }; // a quantum is 512 ns

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Long seeded runs over the accounting: whatever arrives and leaves, nothing is lost or invented.
-#include "dataplane/rng.h"
+#include "dataplane/base/rng.h"
 #include "tests/unit/qos/pg_bench.h"
 
 enum { ROUNDS = 300000 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "dataplane/base/rng.h"
 #include "dataplane/qos/wred.h"
-#include "dataplane/rng.h"
 #include "tests/unit/qos/test.h"
 
 enum { KMIN = 500000, KMAX = 2000000 };

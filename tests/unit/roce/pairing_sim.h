@@ -3,7 +3,7 @@
 // about who is connected with whom. What goes wrong, and how often, is the test's to say.
 #pragma once
 
-#include "dataplane/rng.h"
+#include "dataplane/base/rng.h"
 #include "tests/unit/roce/pairing_bench.h"
 
 enum {

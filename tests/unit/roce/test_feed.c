@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataplane/rng.h"
+#include "dataplane/base/rng.h"
 #include "dataplane/roce/ipcc.h"
 #include "tests/unit/qos/test.h"
 

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
+#include "dataplane/base/units.h"
 #include "dataplane/roce/flow.h"
-#include "dataplane/units.h"
 
 enum { START_NS = 5000000, WRAP = PSN_MASK + 1, KEPT = 64 };
 

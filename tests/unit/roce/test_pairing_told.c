@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pairs that are told: by an operator, by connection management, by READ requests, by CNPs.
-#include "dataplane/rng.h"
+#include "dataplane/base/rng.h"
 #include "tests/unit/roce/pairing_bench.h"
 
 // ---- an operator

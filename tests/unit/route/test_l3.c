@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
+#include "dataplane/base/rng.h"
 #include "dataplane/forward/l3.h"
 #include "dataplane/packet/edit.h"
-#include "dataplane/rng.h"
 
 enum { LEN = 74, L3 = ETH_HLEN_ };
 

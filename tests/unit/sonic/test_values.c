@@ -15,7 +15,7 @@
 #include "control/sonic/export.h"
 #include "control/sonic/import.h"
 #include "control/sonic/tables.h"
-#include "dataplane/rng.h"
+#include "dataplane/base/rng.h"
 
 // The import of each would be another policy.
 static void a_value_that_sonic_has_no_number_for_is_refused(void **state)

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "control/model_time.h"
-#include "dataplane/rng.h"
+#include "control/base/model_time.h"
+#include "dataplane/base/rng.h"
 
 #define S TIME_START_NS
 static const uint64_t year_ns = 31557600ull * 1000000000;

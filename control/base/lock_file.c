@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/lock_file.h"
+#include "control/base/lock_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

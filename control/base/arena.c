@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/config/arena.h"
+#include "control/base/arena.h"
 
 #include <stdalign.h>
 #include <stdarg.h>

@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
-#include "control/config/arena.h"
-#include "control/config/diag.h"
+#include "control/base/arena.h"
+#include "control/base/diag.h"
 
 enum { NODE_MAX_BYTES = 4 << 20, NODE_MAX_DEPTH = 16, NODE_MAX_NODES = 200000 };
 

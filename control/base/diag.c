@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/config/diag.h"
+#include "control/base/diag.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/config/arena.h"
-#include "control/config/terminal.h"
+#include "control/base/arena.h"
+#include "control/base/terminal.h"
 
 // A file with more mistakes than this is no policy, and more lines do not help.
 enum { MAX_ENTRIES = 1000, TEXT_LEN = 1024, MAX_PLACES = 8 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/config/schema.h"
+#include "control/base/schema.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataplane/bits.h"
-#include "dataplane/units.h"
+#include "dataplane/base/bits.h"
+#include "dataplane/base/units.h"
 
 enum { SHOWN_LEN = 48, WORD_LEN = 24 };
 

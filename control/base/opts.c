@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/opts.h"
+#include "control/base/opts.h"
 
 #include <assert.h>
 #include <getopt.h>
 #include <string.h>
 
-#include "control/config/schema.h"
-#include "control/config/terminal.h"
+#include "control/base/schema.h"
+#include "control/base/terminal.h"
 
 enum { LONG = 256, WORD_LEN = 64 }; // LONG + its row: what getopt_long returns for a long option
 

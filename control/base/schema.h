@@ -10,10 +10,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "control/config/arena.h"
-#include "control/config/diag.h"
-#include "control/config/node.h"
-#include "control/config/units.h"
+#include "control/base/arena.h"
+#include "control/base/diag.h"
+#include "control/base/node.h"
+#include "control/base/units.h"
 
 // A scalar as written, or its default.
 struct cfg_val {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values as people write them in a policy: quantities with units, IP addresses, ranges in names.
+// Values as people write them: quantities with units, ranges in names.
 // Exact integer arithmetic, no float. Control thread only; pure.
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dataplane/port_no.h"
+#include "dataplane/base/port_no.h"
 
 enum unit_kind {
 	UNIT_BYTES, // B KB MB GB (1000) KiB MiB GiB (1024); none: bytes
@@ -38,28 +38,6 @@ const char *unit_print(enum unit_kind kind, int64_t n, char *out, size_t out_len
 // The same in memory of the caller's block.
 enum { UNIT_TEXT_LEN = 32 };
 #define UNIT_TEXT(kind, n) unit_print(kind, n, (char[UNIT_TEXT_LEN]){""}, UNIT_TEXT_LEN)
-
-// ---- IP addresses and prefixes, and what their bits say (RFC 1122 3.2.1.3, RFC 4291 2)
-struct policy_addr;
-enum { ADDR_TEXT_LEN = 52 };
-
-// "10.0.0.1" or "10.0.0.0/8"; without a length it is the whole address.
-bool addr_parse(const char *text, struct policy_addr *out);
-// The length is left out where that is the whole address.
-const char *addr_text(const struct policy_addr *a, char out[ADDR_TEXT_LEN]);
-
-unsigned addr_bits(const struct policy_addr *a); // 32 or 128
-// By family, bits, length.
-int addr_cmp(const struct policy_addr *a, const struct policy_addr *b);
-bool addr_same(const struct policy_addr *a, const struct policy_addr *b); // whatever the length
-bool addr_holds(const struct policy_addr *net, const struct policy_addr *a);
-// With the bits beyond len set to 0 or 1.
-struct policy_addr addr_masked(struct policy_addr a, unsigned len, bool ones);
-
-// Only an address of one station can be a port's, a neighbour's or a next hop.
-bool addr_is_station(const struct policy_addr *a);
-// Whether the address means all stations (IPv4) or any router (IPv6) of its subnet.
-bool addr_is_edge(const struct policy_addr *a);
 
 // ---- ranges in names: "p[1-3]" is p1, p2, p3; "eth[01-02,7]" is eth01, eth02, eth07
 // Several ranges in one text run in step.

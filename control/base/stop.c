@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/stop.h"
+#include "control/base/stop.h"
 
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dataplane/units.h"
+#include "dataplane/base/units.h"
 #include "drivers/system_clock.h"
 
 enum { ECHO_NS = 200 * MS_NS };

@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-#include "control/config/schema.h"
+#include "control/base/schema.h"
 
 #define N(rows) (sizeof(rows) / sizeof((rows)[0]))
 #define AT(s, f) .off = offsetof(struct s, f)

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dataplane/port_no.h"
+#include "dataplane/base/port_no.h"
 
 // The sets of a worker. Each of its loops reads and changes them (worker.c).
 enum port_set {

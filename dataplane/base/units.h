@@ -13,6 +13,9 @@ enum {
 	BITS_PER_BYTE = 8,
 };
 
+// Alpha of a dynamic threshold is a power of two.
+enum { ALPHA_LOG2_MIN = -8, ALPHA_LOG2_MAX = 7 };
+
 // The earlier of two times; UINT64_MAX stands for never.
 static inline uint64_t min_u64(uint64_t a, uint64_t b)
 {

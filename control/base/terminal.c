@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/config/terminal.h"
+#include "control/base/terminal.h"
 
 #include <stdarg.h>
 #include <stdbool.h>

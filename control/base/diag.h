@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects the mistakes of a policy file. diag_finish gives them in the order of the file: as lines
+// Collects the mistakes of a file. diag_finish gives them in the order of the file: as lines
 // `file:line:column: key.path: text`, and in parts for programs. Control thread only.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "control/config/config.h"
 
 // 1-based; line 0: nowhere in the file, column 0: no place within `file`.
 struct cfg_pos {
@@ -28,6 +26,28 @@ struct diag_sink {
 	struct diag_entry *entries;
 	unsigned n, cap, n_errors;
 };
+
+// A mistake or a warning, for programs. All texts belong to the struct.
+struct diag_message {
+	char *file, *key, *text, *hint; // key and hint may be NULL
+	uint32_t line, column; // 0: no place in the file
+	bool is_error;
+};
+
+// Messages in file order. The caller zeroes the list. Whoever fills it appends, so one list serves
+// load and compile of a policy.
+struct diags {
+	// Ready to print. A warning's text begins "warning: " after the position. Repeats of one
+	// message share the line of the first.
+	char **lines;
+	bool *is_error; // of each line
+	unsigned n; // lines
+	struct diag_message *messages; // with every repeat
+	unsigned n_messages, n_errors;
+};
+// Prints the lines to standard error, broken at the width of a terminal.
+void diags_print(const struct diags *d);
+void diags_fini(struct diags *d);
 
 enum diag_level { DIAG_ERROR, DIAG_WARNING };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/config/node.h"
+#include "control/base/node.h"
 
 #include <stdbool.h>
 #include <string.h>
