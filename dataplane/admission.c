@@ -104,7 +104,7 @@ static void settle_from(struct worker *w, unsigned other)
 	}
 }
 
-static void settle(struct worker *w)
+static void settle_releases(struct worker *w)
 {
 	for (unsigned other = 0; other < w->sw->n_workers; other++)
 		if (other != w->id)
@@ -135,7 +135,7 @@ static void keep_ceilings(struct worker *w)
 
 void admission_refresh(struct worker *w)
 {
-	settle(w);
+	settle_releases(w);
 	keep_ceilings(w); // a reload may have moved cells from one pool to another
 	read_others(w);
 }
@@ -178,7 +178,7 @@ void admission_claim(struct worker *w, unsigned n)
 		return;
 	gauge_set(&w->claimed, gauge_get(&w->claimed) + n * w->sw->frame_cells);
 	keep_ceilings(w);
-	settle(w);
+	settle_releases(w);
 	w->settled = true;
 	if (QUICK_WAYS && !must_be_exact(w)) {
 		read_ceilings(w);

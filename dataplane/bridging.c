@@ -15,8 +15,8 @@
 
 // The changes a frame needs to leave by its port: tag, PCP and DSCP. Done here while the header is
 // in the cache. False: the frame does not fit and was dropped.
-static bool prepare(struct worker *w, struct port *p, struct frame *f, unsigned vid, bool tagged,
-		    const struct pkt_info *pkt)
+static bool edit_for_egress(struct worker *w, struct port *p, struct frame *f, unsigned vid,
+			    bool tagged, const struct pkt_info *pkt)
 {
 	const struct policy_port *out = &w->pol->ports[f->out_port];
 	const struct classify_params *c = &out->classify;
@@ -63,7 +63,7 @@ static inline bool make_ready(struct worker *w, struct port *p, struct frame *f,
 	if (unlikely(f->out_port >= POLICY_MAX_PORTS))
 		return vxlan_encapsulate(w, p, f, vid, tagged, pkt);
 	return leaves_unchanged(&w->pol->ports[f->out_port], f) ||
-	       prepare(w, p, f, vid, tagged, pkt);
+	       edit_for_egress(w, p, f, vid, tagged, pkt);
 }
 
 // ---- flooding
@@ -119,7 +119,7 @@ static unsigned ways_of(const struct worker *w, const struct frame *f, unsigned 
 	return group != NULL ? n : n + vxlan_flood_to(w, f, vid, ports + n);
 }
 
-static void leave(struct worker *w, struct frame *f)
+static void hand_over_alone(struct worker *w, struct frame *f)
 {
 	fate_forwarded_alone(w, f);
 	ingress_hand_over_one(w, f);
@@ -132,7 +132,7 @@ static void deliver(struct worker *w, struct port *p, struct frame *f, unsigned 
 	if (f->m == NULL)
 		fate_dropped(w, p, f, DROP_NO_MBUF);
 	else if (make_ready(w, p, f, vid, tagged, pkt))
-		return leave(w, f);
+		return hand_over_alone(w, f);
 	replica_gone(w, f);
 }
 
@@ -185,7 +185,7 @@ static void flood(struct worker *w, struct port *p, struct frame *f, unsigned vi
 	f->out_port = ports[0];
 	if (n == 1) {
 		if (make_ready(w, p, f, vid, tagged, pkt) && admission_of_one(w, p, f))
-			leave(w, f);
+			hand_over_alone(w, f);
 		return;
 	}
 	if (ports[0] >= POLICY_MAX_PORTS) // the way to a peer is found for each copy
@@ -204,7 +204,7 @@ static void flood(struct worker *w, struct port *p, struct frame *f, unsigned vi
 static const struct policer_params bpdu_default = { // 1,000 per second, 250 at once
 	.interval_ns = 1000000, .burst_ns = 250000000};
 
-static enum limit_kind kind_of(const struct frame *f, const struct pkt_info *pkt)
+static enum limit_kind limit_kind_of(const struct frame *f, const struct pkt_info *pkt)
 {
 	const uint8_t *dst = rte_pktmbuf_mtod(f->m, const uint8_t *);
 
@@ -218,7 +218,7 @@ static enum limit_kind kind_of(const struct frame *f, const struct pkt_info *pkt
 static bool flood_is_limited(struct worker *w, struct port *p, const struct frame *f,
 			     const struct pkt_info *pkt)
 {
-	enum limit_kind kind = kind_of(f, pkt);
+	enum limit_kind kind = limit_kind_of(f, pkt);
 	const struct policer_params *rate = &p->pol->limit[kind];
 	bool bpdu = pkt->reserved_dst == DST_STP;
 
@@ -243,7 +243,8 @@ static bool has_room(const struct worker *w, const struct port *p)
 
 // A source address that the table does not know at `at`, which is p or a peer; lives_at: as
 // fdb_source said. False: the address may not be used here.
-static bool report(struct worker *w, struct port *p, uint64_t key, port_no_t at, port_no_t lives_at)
+static bool report_source(struct worker *w, struct port *p, uint64_t key, port_no_t at,
+			  port_no_t lives_at)
 {
 	bool refused = lives_at < POLICY_MAX_PORTS && w->pol->ports[lives_at].sticky;
 	struct learn_record rec = {.key = key, .port = at, .by = p->no};
@@ -259,12 +260,12 @@ static bool report(struct worker *w, struct port *p, uint64_t key, port_no_t at,
 	return !refused;
 }
 
-static inline bool learn(struct worker *w, struct port *p, uint64_t key, port_no_t at)
+static inline bool learn_source(struct worker *w, struct port *p, uint64_t key, port_no_t at)
 {
 	port_no_t lives_at;
 
 	return !fdb_source(&w->sw->fdb, w->fdb_cache, key, at, w->now_ns, &lives_at) ||
-	       report(w, p, key, at, lives_at);
+	       report_source(w, p, key, at, lives_at);
 }
 
 enum drop_reason bridging_learn(struct worker *w, struct port *p, const struct frame *f,
@@ -276,14 +277,14 @@ enum drop_reason bridging_learn(struct worker *w, struct port *p, const struct f
 
 	if (vid < 0)
 		return DROP_VLAN_INGRESS;
-	return learn(w, p, fdb_key_in_frame(eth + ETH_ALEN_, (uint16_t)vid), p->no)
+	return learn_source(w, p, fdb_key_in_frame(eth + ETH_ALEN_, (uint16_t)vid), p->no)
 		       ? N_DROP_REASONS
 		       : DROP_STICKY;
 }
 
 // ---- the frame
 
-static bool refuse(struct worker *w, struct port *p, struct frame *f, enum drop_reason reason)
+static bool drop_bridged(struct worker *w, struct port *p, struct frame *f, enum drop_reason reason)
 {
 	fate_dropped(w, p, f, reason);
 	return false;
@@ -307,18 +308,18 @@ static bool forward_unknown(struct worker *w, struct port *p, struct burst *b, s
 	}
 	if (group == NULL && (off || p->pol->no_flood >> f->cls & 1)) {
 		if (known) // at a port that is in the VLAN no more
-			return refuse(w, p, f, DROP_NO_EGRESS);
+			return drop_bridged(w, p, f, DROP_NO_EGRESS);
 		if (!pkt->group_dst && unknown_finds_way(w, f, key, vid))
 			return make_ready(w, p, f, vid, tagged, pkt);
 		if (off)
-			return refuse(w, p, f, DROP_NO_EGRESS);
+			return drop_bridged(w, p, f, DROP_NO_EGRESS);
 		if (!unknown_probes(w, p, f, key, pkt->group_dst))
 			return false;
 	}
 	// A lossless frame to a group of the policy is no storm.
 	if ((group == NULL || !(p->pol->classify.lossless >> f->cls & 1)) &&
 	    flood_is_limited(w, p, f, pkt))
-		return refuse(w, p, f, DROP_STORM_CONTROL);
+		return drop_bridged(w, p, f, DROP_STORM_CONTROL);
 	if (b != NULL)
 		ingress_admit(w, p, b); // frames that came before go before
 	flood(w, p, f, vid, tagged, pkt, group);
@@ -391,18 +392,18 @@ static force_inline bool forward(struct worker *w, struct port *p, struct burst 
 	if (vlan_aware)
 		vid = bridge_classify_vid(w->pol, p->no, eth, burst_pkt(b, i), &tagged);
 	if (vid < 0)
-		return refuse(w, p, f, DROP_VLAN_INGRESS);
+		return drop_bridged(w, p, f, DROP_VLAN_INGRESS);
 	if (!last->known || dst != last->dst || src != last->src || vid != last->vid) {
 		port_no_t port = FDB_NO_PORT;
 
 		last->known = false;
-		if (!learn(w, p, fdb_key_in_frame(eth + ETH_ALEN_, (uint16_t)vid), p->no))
-			return refuse(w, p, f, DROP_STICKY);
+		if (!learn_source(w, p, fdb_key_in_frame(eth + ETH_ALEN_, (uint16_t)vid), p->no))
+			return drop_bridged(w, p, f, DROP_STICKY);
 		if (!(eth[0] & 1))
 			port = fdb_lookup(&w->sw->fdb, w->fdb_cache,
 					  fdb_key_in_frame(eth, (uint16_t)vid));
 		if (port == p->no)
-			return refuse(w, p, f, DROP_HAIRPIN);
+			return drop_bridged(w, p, f, DROP_HAIRPIN);
 		if (unlikely(port >= POLICY_MAX_PORTS ||
 			     !bridge_member(w->pol, port, (unsigned)vid)))
 			return forward_rarely(w, p, b, f, burst_pkt(b, i), (unsigned)vid, tagged);
@@ -411,7 +412,7 @@ static force_inline bool forward(struct worker *w, struct port *p, struct burst 
 	}
 	f->out_port = last->port;
 	return leaves_unchanged(last->out, f) ||
-	       prepare(w, p, f, (unsigned)vid, tagged, burst_pkt(b, i));
+	       edit_for_egress(w, p, f, (unsigned)vid, tagged, burst_pkt(b, i));
 }
 
 static force_inline void forward_all(struct worker *w, struct port *p, struct burst *b,
@@ -443,8 +444,8 @@ bool bridging_from_tunnel(struct worker *w, struct port *p, struct burst *b, str
 	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
 	port_no_t port = FDB_NO_PORT;
 
-	if (!learn(w, p, fdb_key_in_frame(eth + ETH_ALEN_, vid), peer))
-		return refuse(w, p, f, DROP_STICKY);
+	if (!learn_source(w, p, fdb_key_in_frame(eth + ETH_ALEN_, vid), peer))
+		return drop_bridged(w, p, f, DROP_STICKY);
 	if (!pkt->group_dst)
 		port = fdb_lookup(&w->sw->fdb, w->fdb_cache, fdb_key_in_frame(eth, vid));
 	f->out_port = port;

@@ -104,7 +104,7 @@ static bool wred_enqueue(struct worker *w, struct port *p, struct frame *f)
 }
 
 // The frames of the run are in their queue.
-static void grown(struct worker *w, struct port *p, const struct run *r)
+static void on_queue_grown(struct worker *w, struct port *p, const struct run *r)
 {
 	unsigned no = r->frames->queue;
 	struct queue *q = &p->queue[no];
@@ -181,11 +181,11 @@ static bool enqueue(struct worker *w, struct port *p, struct run r)
 
 		r = run_of(f, pushed, UINT32_MAX);
 		if (pushed != 0)
-			grown(w, p, &r);
+			on_queue_grown(w, p, &r);
 		unqueue(w, p, f + pushed, n);
 		return true;
 	}
-	grown(w, p, &r);
+	on_queue_grown(w, p, &r);
 	return true;
 }
 
@@ -202,7 +202,7 @@ void egress_enqueue(struct worker *w, const struct run *r)
 
 // ---- out of the queue
 
-static uint8_t queues_of(const struct policy_port *pp, uint8_t classes)
+static uint8_t queues_of_classes(const struct policy_port *pp, uint8_t classes)
 {
 	uint8_t queues = 0;
 
@@ -300,7 +300,7 @@ static void send_queued(struct worker *w, struct port *p, struct tx_batch *b)
 }
 
 // The same with more to come.
-static void flush(struct worker *w, struct port *p, struct tx_batch *b)
+static void flush_tx_batch(struct worker *w, struct port *p, struct tx_batch *b)
 {
 	send_queued(w, p, b);
 	b->room = p->n_held == 0 ? p->ops->tx_room(p->drv) : 0;
@@ -431,7 +431,7 @@ static uint64_t room_retry(const struct worker *w, const struct port *p)
 static uint64_t serve_ready(struct worker *w, struct port *p, struct tx_batch *b)
 {
 	const struct policy_port *pp = p->pol;
-	uint8_t blocked = queues_of(pp, p->pfc_rx.paused) | (uint8_t)p->tx_off | p->purging;
+	uint8_t blocked = queues_of_classes(pp, p->pfc_rx.paused) | (uint8_t)p->tx_off | p->purging;
 	uint8_t ready;
 
 	while ((ready = p->backlog & (uint8_t)~blocked) != 0) {
@@ -445,7 +445,7 @@ static uint64_t serve_ready(struct worker *w, struct port *p, struct tx_batch *b
 		if (q < 0)
 			return sched_ready_at(&pp->sched, &p->sched, ready, w->now_ns);
 		if (b->n == p->tx_burst || (int32_t)p->head_len[q] > b->room)
-			flush(w, p, b);
+			flush_tx_batch(w, p, b);
 		if ((int32_t)p->head_len[q] > b->room)
 			return room_retry(w, p);
 		commit(w, p, (unsigned)q, ready, b);
@@ -547,7 +547,8 @@ uint8_t egress_blocked(struct worker *w, struct port *p)
 	look_at_pauses(w, p);
 	if (!p->up || (p->tx_off & TX_OFF_PORT))
 		return UINT8_MAX;
-	return queues_of(p->pol, p->pfc_rx.paused | p->stormed) | (uint8_t)p->tx_off | p->purging;
+	return queues_of_classes(p->pol, p->pfc_rx.paused | p->stormed) | (uint8_t)p->tx_off |
+	       p->purging;
 }
 
 // Frames that a feature held back go first, when they are due.

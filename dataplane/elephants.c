@@ -239,7 +239,7 @@ void elephants_astray(const struct worker *w, const struct frame *f)
 
 // ---- once per loop
 
-static bool is_over(const struct worker *w, struct flow *fl)
+static bool is_elephant_over(const struct worker *w, struct flow *fl)
 {
 	const struct elephant_params *p = &w->flows->elephants.params;
 
@@ -255,7 +255,7 @@ static void look_at_all(struct worker *w)
 	for (unsigned n = 0; n < LOOKS_PER_LOOP && e->cursor < gauge_get(&e->now); n++) {
 		struct flow *fl = &wf->table.flows[e->places[e->cursor]];
 
-		if (is_over(w, fl))
+		if (is_elephant_over(w, fl))
 			is_none_any_more(w, fl); // another one is at the cursor now
 		else
 			e->cursor++;

@@ -136,7 +136,7 @@ static inline void set_key(struct member *m, const uint8_t *l3, const struct pkt
 		m->key = key_v6(l3, pkt->bth_dest_qp);
 }
 
-static inline uint64_t word_at(const uint8_t *p)
+static inline uint64_t load_u64(const uint8_t *p)
 {
 	uint64_t v;
 
@@ -160,8 +160,8 @@ static bool is_first_response(const struct pkt_info *pkt)
 
 // A plain frame says nothing but its PSN. The first response to a READ request shows the peer of
 // its flow.
-static inline bool is_plain(const struct member *m, const struct frame *f,
-			    const struct pkt_info *pkt)
+static inline bool is_plain_frame(const struct member *m, const struct frame *f,
+				  const struct pkt_info *pkt)
 {
 	if (unlikely(f->ecn == ECN_CE))
 		return false;
@@ -175,7 +175,7 @@ static inline uint32_t seal_for(const struct flow_map *map, const struct member 
 				const struct pkt_info *pkt)
 {
 	struct seal_facts facts = {
-		.eth = {word_at(eth), word_at(eth + 6)},
+		.eth = {load_u64(eth), load_u64(eth + 6)},
 		.tci = pkt->tci, .inner_tag = pkt->inner_tag,
 		.udp_sport = pkt->udp_sport,
 		.pkey = pkey_of(eth, pkt),
@@ -183,7 +183,7 @@ static inline uint32_t seal_for(const struct flow_map *map, const struct member 
 		.in_port = f->in_port,
 	};
 
-	return is_plain(m, f, pkt) ? seal_of(map->seed, &facts) : SEAL_NEVER;
+	return is_plain_frame(m, f, pkt) ? seal_of(map->seed, &facts) : SEAL_NEVER;
 }
 
 static force_inline void set_hash(const struct flow_map *map, struct member *m,
@@ -316,8 +316,8 @@ static void take_headers(struct flow *fl, const uint8_t *eth, const struct pkt_i
 // What a CNP must say. It changes so seldom that it is compared first: the line stays clean.
 static void keep_headers(struct flow *fl, const uint8_t *eth, const struct pkt_info *pkt)
 {
-	uint64_t macs = (word_at(fl->dst_mac) ^ word_at(eth)) |
-			(word_at(fl->dst_mac + 4) ^ word_at(eth + 4));
+	uint64_t macs = (load_u64(fl->dst_mac) ^ load_u64(eth)) |
+			(load_u64(fl->dst_mac + 4) ^ load_u64(eth + 4));
 	unsigned rest = (unsigned)(relaxed_get(&fl->udp_sport) ^ pkt->udp_sport) |
 			(unsigned)(fl->tci ^ pkt->tci) | (unsigned)(fl->pkey ^ pkey_of(eth, pkt)) |
 			(unsigned)(fl->tags ^ tag_kinds(eth, pkt->n_tags));
@@ -435,8 +435,8 @@ static void read_response(struct worker *w, uint32_t id, const struct frame *f,
 }
 
 // The frame's entry is a new one.
-static void begin(struct worker *w, uint32_t id, const struct member *m, const struct frame *f,
-		  const struct pkt_info *pkt)
+static void begin_roce_flow(struct worker *w, uint32_t id, const struct member *m,
+			    const struct frame *f, const struct pkt_info *pkt)
 {
 	struct flow *fl = &w->flows->table.flows[id];
 
@@ -462,13 +462,13 @@ static uint32_t take_moved(struct worker *w, uint32_t id, const struct member *m
 		return FLOW_NONE;
 	}
 	flow_begin_anew(&wf->table, id, (struct flow_arrival){w->now_ns, f->in_port}, &hooks);
-	begin(w, id, m, f, pkt);
+	begin_roce_flow(w, id, m, f, pkt);
 	return id;
 }
 
 // The flow that the frame is counted to, or FLOW_NONE.
-static uint32_t take(struct worker *w, const struct member *m, const struct frame *f,
-		     const struct pkt_info *pkt)
+static uint32_t take_into_flow(struct worker *w, const struct member *m, const struct frame *f,
+			       const struct pkt_info *pkt)
 {
 	struct worker_flows *wf = w->flows;
 	struct flow_hooks hooks = hooks_of(wf);
@@ -481,7 +481,7 @@ static uint32_t take(struct worker *w, const struct member *m, const struct fram
 		return FLOW_NONE;
 	}
 	if (news == FLOW_BEGUN) {
-		begin(w, id, m, f, pkt);
+		begin_roce_flow(w, id, m, f, pkt);
 		return id;
 	}
 	if (flow_way_of(gauge_get(&wf->table.flows[id].way)).in_port != f->in_port)
@@ -526,7 +526,7 @@ static __attribute__((noinline)) uint32_t take_ports(struct worker *w, const str
 static __attribute__((noinline)) uint32_t take_closely(struct worker *w, const struct member *m,
 						       const struct frame *f, struct burst *b)
 {
-	uint32_t id = flow_is_roce(m->kind) ? take(w, m, f, burst_pkt(b, m->frame))
+	uint32_t id = flow_is_roce(m->kind) ? take_into_flow(w, m, f, burst_pkt(b, m->frame))
 					    : take_ports(w, m, f);
 	uint32_t seal = key_seal(&m->key);
 	struct flow *fl;
@@ -847,7 +847,7 @@ static void say_events(struct worker *w)
 	}
 }
 
-static void take_policy(struct worker *w)
+static void take_flow_policy(struct worker *w)
 {
 	struct worker_flows *wf = w->flows;
 
@@ -863,7 +863,7 @@ void flows_tick(struct worker *w)
 	struct flow_hooks hooks = hooks_of(wf);
 
 	if (unlikely(wf->policy_version != w->policy_version))
-		take_policy(w);
+		take_flow_policy(w);
 	take_orders(w);
 	flow_age(&wf->table, w->now_ns, AGE_PER_LOOP, &hooks);
 	say_events(w);

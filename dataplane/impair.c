@@ -37,7 +37,7 @@ static void pass_on(struct onward *o)
 		ingress_receive(o->w, o->p, o->pkts, n);
 }
 
-static void go_on(struct onward *o, struct rte_mbuf *m)
+static void add_onward(struct onward *o, struct rte_mbuf *m)
 {
 	o->pkts[o->n++] = m;
 	if (o->n == BURST)
@@ -46,7 +46,7 @@ static void go_on(struct onward *o, struct rte_mbuf *m)
 
 // ---- frames that are held
 
-static struct impair_held *place(struct impair_list *l, unsigned i)
+static struct impair_held *held_frame_at(struct impair_list *l, unsigned i)
 {
 	static_assert((IMPAIR_HELD_MAX & (IMPAIR_HELD_MAX - 1)) == 0, "a mask");
 	return &l->held[(l->first + i) & (IMPAIR_HELD_MAX - 1)];
@@ -57,7 +57,7 @@ static bool is_due(const struct worker *w, const struct impair_list *l)
 	return l->n != 0 && l->held[l->first & (IMPAIR_HELD_MAX - 1)].due_ns <= w->now_ns;
 }
 
-static void add(gauge_t *g, int more)
+static void add_to_gauge(gauge_t *g, int more)
 {
 	gauge_set(g, gauge_get(g) + (uint64_t)(int64_t)more);
 }
@@ -66,7 +66,7 @@ static void add(gauge_t *g, int more)
 // in both.
 static void count_at(gauge_t *place, int more)
 {
-	add(place, more);
+	add_to_gauge(place, more);
 	atomic_thread_fence(memory_order_release);
 }
 
@@ -79,32 +79,32 @@ static bool has_memory(struct worker *w)
 	return used < size && relaxed_get(&w->sw->copies) < size - used;
 }
 
-static void insert(struct impair_list *l, const struct impair_held *h)
+static void insert_held(struct impair_list *l, const struct impair_held *h)
 {
 	unsigned at = l->n++;
 
-	for (; at > 0 && place(l, at - 1)->due_ns > h->due_ns; at--)
-		*place(l, at) = *place(l, at - 1);
-	*place(l, at) = *h;
+	for (; at > 0 && held_frame_at(l, at - 1)->due_ns > h->due_ns; at--)
+		*held_frame_at(l, at) = *held_frame_at(l, at - 1);
+	*held_frame_at(l, at) = *h;
 	l->n_reordered += h->left != 0;
 }
 
-static struct impair_held take_out(struct impair_list *l, unsigned i)
+static struct impair_held take_out_held(struct impair_list *l, unsigned i)
 {
-	struct impair_held h = *place(l, i);
+	struct impair_held h = *held_frame_at(l, i);
 
 	l->n_reordered -= h.left != 0;
 	for (unsigned k = i + 1; i != 0 && k < l->n; k++)
-		*place(l, k - 1) = *place(l, k);
+		*held_frame_at(l, k - 1) = *held_frame_at(l, k);
 	l->first += i == 0;
 	l->n--;
 	return h;
 }
 
 // The frame is held no longer.
-static void forget(struct worker *w, struct impair *im, const struct impair_held *h)
+static void uncount_held(struct worker *w, struct impair *im, const struct impair_held *h)
 {
-	add(&im->slot[h->slot].held, -1);
+	add_to_gauge(&im->slot[h->slot].held, -1);
 	replica_remove(w, 1);
 }
 
@@ -115,14 +115,14 @@ static void expedite(struct impair *im, struct impair_list *l, uint16_t slots)
 
 	for (unsigned pass = 0; pass < 2; pass++)
 		for (unsigned i = 0; i < l->n; i++)
-			if ((slots >> place(l, i)->slot & 1) != pass) {
-				im->spare[n] = *place(l, i);
+			if ((slots >> held_frame_at(l, i)->slot & 1) != pass) {
+				im->spare[n] = *held_frame_at(l, i);
 				if (pass == 0)
 					im->spare[n].due_ns = 0;
 				n++;
 			}
 	for (unsigned i = 0; i < n; i++)
-		*place(l, i) = im->spare[i];
+		*held_frame_at(l, i) = im->spare[i];
 }
 
 // A frame of a flow went on. Returns the place of a frame of the flow that waits for it and for no
@@ -130,7 +130,7 @@ static void expedite(struct impair *im, struct impair_list *l, uint16_t slots)
 static unsigned overtaken(struct impair_list *l, uint64_t flow, unsigned from)
 {
 	while (from < l->n) {
-		struct impair_held *h = place(l, from);
+		struct impair_held *h = held_frame_at(l, from);
 
 		if (h->left != 0 && h->flow == flow && h->left-- == 1) {
 			l->n_reordered--;
@@ -195,19 +195,19 @@ static bool hold(struct worker *w, struct port *p, struct impair *im, unsigned n
 	if (im->list[d].n == IMPAIR_HELD_MAX || !has_memory(w))
 		return false;
 	replica_add(w, 1);
-	add(&im->slot[no].held, 1);
+	add_to_gauge(&im->slot[no].held, 1);
 	if (d == IMPAIR_IN)
 		count_at(&p->c.waiting_in, 1);
 	else
 		egress_uncharge(w, p, &h->f);
 	h->slot = (uint8_t)no;
-	insert(&im->list[d], h);
+	insert_held(&im->list[d], h);
 	return true;
 }
 
 // Does what the rule says. PASSES with *changed false: it cannot.
-static enum outcome act(struct worker *w, struct port *p, struct impair *im, unsigned no,
-			struct victim *v, bool *changed)
+static enum outcome act_on_victim(struct worker *w, struct port *p, struct impair *im, unsigned no,
+				  struct victim *v, bool *changed)
 {
 	struct impair_slot *s = &im->slot[no];
 	const struct impair_rule *r = &s->rule;
@@ -281,8 +281,8 @@ static void end_late_rules(struct worker *w, struct port *p, struct impair *im)
 }
 
 // The first rule that matches and can change the frame decides.
-static enum outcome judge(struct worker *w, struct port *p, struct impair *im,
-			  enum impair_direction d, struct victim *v)
+static enum outcome judge_victim(struct worker *w, struct port *p, struct impair *im,
+				 enum impair_direction d, struct victim *v)
 {
 	for_each_bit (no, im->on[d]) {
 		struct impair_slot *s = &im->slot[no];
@@ -295,7 +295,7 @@ static enum outcome judge(struct worker *w, struct port *p, struct impair *im,
 		ctr_inc(&s->hits);
 		if (r->chance <= UINT32_MAX && rng_next(&s->memory.rng) >= r->chance)
 			continue;
-		out = act(w, p, im, no, v, &changed);
+		out = act_on_victim(w, p, im, no, v, &changed);
 		ctr_inc(changed ? &s->changed : &s->unable);
 		if (!changed)
 			continue;
@@ -346,12 +346,12 @@ static void count_copy(struct port *p)
 // The frame is out of the list, and goes on.
 static void let_in(struct onward *o, struct impair *im, const struct impair_held *h)
 {
-	forget(o->w, im, h);
+	uncount_held(o->w, im, h);
 	count_at(&o->p->c.waiting_in, -1);
-	go_on(o, h->f.m);
+	add_onward(o, h->f.m);
 }
 
-static void arrive(struct onward *o, struct impair *im, struct rte_mbuf *m)
+static void impair_arrival(struct onward *o, struct impair *im, struct rte_mbuf *m)
 {
 	struct impair_list *l = &im->list[IMPAIR_IN];
 	struct victim v = {.frame = {.m = m, .in_port = o->p->no}};
@@ -359,24 +359,24 @@ static void arrive(struct onward *o, struct impair *im, struct rte_mbuf *m)
 	uint64_t flow;
 
 	if (!read_frame(&v, o->p->pol->max_frame)) {
-		go_on(o, m);
+		add_onward(o, m);
 		return;
 	}
 	v.f.cls = classify(&o->p->pol->classify, &v.pkt).cls;
 	flow = l->n_reordered != 0 ? impair_flow(&v.f) : 0;
-	out = judge(o->w, o->p, im, IMPAIR_IN, &v);
+	out = judge_victim(o->w, o->p, im, IMPAIR_IN, &v);
 	if (out == ENDS)
 		drop(o->w, o->p, &v);
 	judged(o->w, o->p, im, &v);
 	if (out != PASSES)
 		return;
-	go_on(o, m);
+	add_onward(o, m);
 	if (v.copy != NULL) {
 		count_copy(o->p);
-		go_on(o, v.copy);
+		add_onward(o, v.copy);
 	}
 	for (unsigned i = 0; l->n_reordered != 0 && (i = overtaken(l, flow, i)) < l->n;) {
-		struct impair_held h = take_out(l, i);
+		struct impair_held h = take_out_held(l, i);
 
 		let_in(o, im, &h);
 	}
@@ -392,7 +392,7 @@ bool impair_poll(struct worker *w, struct port *p)
 
 	end_late_rules(w, p, im);
 	while (is_due(w, l)) {
-		struct impair_held h = take_out(l, 0);
+		struct impair_held h = take_out_held(l, 0);
 
 		let_in(&o, im, &h);
 	}
@@ -402,7 +402,7 @@ bool impair_poll(struct worker *w, struct port *p)
 	ctr_add(&p->c.received, n);
 	atomic_thread_fence(memory_order_release);
 	for (uint16_t i = 0; i < n; i++)
-		arrive(&o, im, pkts[i]);
+		impair_arrival(&o, im, pkts[i]);
 	pass_on(&o);
 	return n == BURST;
 }
@@ -420,13 +420,13 @@ static bool let_out(struct worker *w, struct impair *im, struct leaving *o,
 		    struct impair_held *h)
 {
 	if (o->n + o->to_come < o->most) {
-		forget(w, im, h);
+		uncount_held(w, im, h);
 		o->frames[o->n++] = h->f;
 		return false;
 	}
 	h->due_ns = 0;
 	h->left = 0;
-	insert(&im->list[IMPAIR_OUT], h);
+	insert_held(&im->list[IMPAIR_OUT], h);
 	return true;
 }
 
@@ -446,7 +446,7 @@ static void send_copy(struct worker *w, struct port *p, struct impair *im, struc
 	h.f.trimmed = false; // the frame itself is counted as trimmed, not its copy
 	count_copy(p);
 	count_at(&p->c.queued, 1);
-	add(&im->slot[v->slot].held, 1);
+	add_to_gauge(&im->slot[v->slot].held, 1);
 	replica_add(w, 1);
 	let_out(w, im, o, &h);
 }
@@ -465,7 +465,7 @@ static void depart(struct worker *w, struct port *p, struct impair *im, struct l
 	}
 	v.f.cls = f->out_cls;
 	flow = l->n_reordered != 0 ? impair_flow(&v.f) : 0;
-	out = judge(w, p, im, IMPAIR_OUT, &v);
+	out = judge_victim(w, p, im, IMPAIR_OUT, &v);
 	if (out == ENDS)
 		egress_drop(w, p, &v.frame, DROP_IMPAIRED);
 	if (out == PASSES)
@@ -476,7 +476,7 @@ static void depart(struct worker *w, struct port *p, struct impair *im, struct l
 	if (out != PASSES)
 		return;
 	for (unsigned i = 0; l->n_reordered != 0 && (i = overtaken(l, flow, i)) < l->n;) {
-		struct impair_held h = take_out(l, i);
+		struct impair_held h = take_out_held(l, i);
 
 		i += let_out(w, im, o, &h); // in front of those that were looked at
 	}
@@ -500,7 +500,7 @@ uint16_t impair_depart(struct worker *w, struct port *p, struct frame *frames, u
 // TX-disable holds these frames, too: behind the first one the others wait.
 static bool is_tx_off(const struct port *p, struct impair_list *l)
 {
-	return (p->tx_off & TX_OFF_PORT) || p->tx_off >> place(l, 0)->f.queue & 1;
+	return (p->tx_off & TX_OFF_PORT) || p->tx_off >> held_frame_at(l, 0)->f.queue & 1;
 }
 
 uint16_t impair_due(struct worker *w, struct port *p, struct frame *frames, uint16_t n,
@@ -510,10 +510,10 @@ uint16_t impair_due(struct worker *w, struct port *p, struct frame *frames, uint
 	struct impair_list *l = &im->list[IMPAIR_OUT];
 	uint16_t k = 0;
 
-	while (k < n && is_due(w, l) && !is_tx_off(p, l) && place(l, 0)->f.len <= room) {
-		struct impair_held h = take_out(l, 0);
+	while (k < n && is_due(w, l) && !is_tx_off(p, l) && held_frame_at(l, 0)->f.len <= room) {
+		struct impair_held h = take_out_held(l, 0);
 
-		forget(w, im, &h);
+		uncount_held(w, im, &h);
 		room -= h.f.len;
 		frames[k++] = h.f;
 	}
@@ -529,7 +529,7 @@ static uint64_t room_wake(const struct worker *w, struct port *p, struct impair_
 
 	if (is_tx_off(p, l))
 		return UINT64_MAX;
-	if (p->n_held == 0 && place(l, 0)->f.len <= p->ops->tx_room(p->drv))
+	if (p->n_held == 0 && held_frame_at(l, 0)->f.len <= p->ops->tx_room(p->drv))
 		return w->now_ns;
 	return p->driver_wakes ? UINT64_MAX : w->now_ns + RETRY_NS;
 }
@@ -545,7 +545,7 @@ uint64_t impair_next(struct worker *w, struct port *p)
 	// Frames that are due on their way in wait for admission.
 	for (unsigned d = 0; d < N_IMPAIR_DIRECTIONS; d++)
 		if (im->list[d].n != 0 && !is_due(w, &im->list[d]))
-			next = min_u64(next, place(&im->list[d], 0)->due_ns);
+			next = min_u64(next, held_frame_at(&im->list[d], 0)->due_ns);
 	if (is_due(w, &im->list[IMPAIR_OUT]))
 		next = min_u64(next, room_wake(w, p, &im->list[IMPAIR_OUT]));
 	on = im->on[IMPAIR_IN] | im->on[IMPAIR_OUT];
@@ -580,9 +580,9 @@ static void end_out(struct worker *w, struct port *p, struct impair *im, enum dr
 	struct impair_list *l = &im->list[IMPAIR_OUT];
 
 	while (l->n != 0) {
-		struct impair_held h = take_out(l, 0);
+		struct impair_held h = take_out_held(l, 0);
 
-		forget(w, im, &h);
+		uncount_held(w, im, &h);
 		egress_drop(w, p, &h.f, reason);
 	}
 }
@@ -602,9 +602,9 @@ static void end_port(struct worker *w, struct port *p, struct impair *im)
 {
 	end_out(w, p, im, DROP_SHUTDOWN);
 	while (im->list[IMPAIR_IN].n != 0) {
-		struct impair_held h = take_out(&im->list[IMPAIR_IN], 0);
+		struct impair_held h = take_out_held(&im->list[IMPAIR_IN], 0);
 
-		forget(w, im, &h);
+		uncount_held(w, im, &h);
 		count_at(&p->c.waiting_in, -1);
 		h.f.len = (uint16_t)h.f.m->pkt_len;
 		h.f.cls = h.f.out_cls = p->pol->classify.default_class;

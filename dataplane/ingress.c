@@ -17,8 +17,8 @@ enum { PREFETCH_AHEAD = 8 };
 // ---- control frames
 
 // Drops a frame that no class was found for.
-static void refuse(struct worker *w, struct port *p, struct frame *f, struct burst *b,
-		   enum drop_reason why)
+static void drop_unclassified(struct worker *w, struct port *p, struct frame *f, struct burst *b,
+			      enum drop_reason why)
 {
 	b->packets++;
 	b->bytes += f->m->pkt_len;
@@ -62,7 +62,7 @@ static bool control_frame(struct worker *w, struct port *p, struct frame *f,
 		return false;
 	if (pkt->kind == PKT_MAC_CONTROL) {
 		if (pkt->n_tags != 0) {
-			refuse(w, p, f, b, DROP_TAGGED_CONTROL);
+			drop_unclassified(w, p, f, b, DROP_TAGGED_CONTROL);
 			return true;
 		}
 		peer_pause_on_frame(w, p, m);
@@ -70,7 +70,7 @@ static bool control_frame(struct worker *w, struct port *p, struct frame *f,
 		return true;
 	}
 	if (bridge_strays(w->pol, pkt)) {
-		refuse(w, p, f, b, DROP_LINK_PROTOCOL);
+		drop_unclassified(w, p, f, b, DROP_LINK_PROTOCOL);
 		return true;
 	}
 	if (pkt->reserved_dst == DST_ORDINARY || !ends_here(w, p, f, pkt))
@@ -159,7 +159,7 @@ static void hints(struct port *p, const struct classify_params *c, const struct 
 		ctr_inc(&p->c.roce_not_ect);
 }
 
-static void receive(struct worker *w, struct port *p, struct rte_mbuf *m, struct burst *b)
+static void receive_any_frame(struct worker *w, struct port *p, struct rte_mbuf *m, struct burst *b)
 {
 	const struct policy_port *pp = p->pol;
 	const uint8_t *eth = rte_pktmbuf_mtod(m, const uint8_t *);
@@ -175,7 +175,8 @@ static void receive(struct worker *w, struct port *p, struct rte_mbuf *m, struct
 		parse(eth, m->pkt_len, pkt));
 	fate_received(w, p, f, good ? pkt : NULL);
 	if (unlikely(!good)) {
-		refuse(w, p, f, b, m->pkt_len < ETH_HLEN_ ? DROP_RX_RUNT : DROP_RX_OVERSIZE);
+		drop_unclassified(w, p, f, b,
+				  m->pkt_len < ETH_HLEN_ ? DROP_RX_RUNT : DROP_RX_OVERSIZE);
 		return;
 	}
 	if (control_frame(w, p, f, pkt, b))
@@ -212,7 +213,7 @@ struct quiet {
 	uint64_t bytes;
 };
 
-static inline void count(struct port *p, struct burst *b, struct quiet *k)
+static inline void count_quiet_frames(struct port *p, struct burst *b, struct quiet *k)
 {
 	ctr_add(&p->pg[k->pg].c.rx_packets, k->packets);
 	ctr_add(&p->pg[k->pg].c.rx_bytes, k->bytes);
@@ -230,8 +231,8 @@ static bool may_be_data(const uint8_t *eth, uint32_t len)
 	return !parse_template(eth, len, &pkt) || pkt.roce_data;
 }
 
-// The same as receive(), for an untagged frame of a template that gives no hint. False: it may be
-// another, and receive() must take it.
+// The same as receive_any_frame(), for an untagged frame of a template that gives no hint. False:
+// it may be another, and receive_any_frame() must take it.
 static force_inline bool receive_quiet(struct port *p, struct rte_mbuf *m, struct burst *b,
 				       struct quiet *k, bool keep)
 {
@@ -251,7 +252,7 @@ static force_inline bool receive_quiet(struct port *p, struct rte_mbuf *m, struc
 	if (unlikely(row->hint) && may_be_data(eth, len))
 		return false;
 	if (unlikely(row->pg != k->pg)) {
-		count(p, b, k);
+		count_quiet_frames(p, b, k);
 		k->pg = row->pg;
 	}
 	k->packets++;
@@ -282,9 +283,9 @@ static force_inline void receive_all(struct worker *w, struct port *p, struct rt
 			continue;
 		}
 		b->unparsed &= ~bit;
-		receive(w, p, pkts[i], b);
+		receive_any_frame(w, p, pkts[i], b);
 	}
-	count(p, b, &k);
+	count_quiet_frames(p, b, &k);
 }
 
 void ingress_receive(struct worker *w, struct port *p, struct rte_mbuf **pkts, uint16_t n)

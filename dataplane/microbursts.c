@@ -12,7 +12,7 @@ static uint64_t take_peak(gauge_t *max, gauge_t *before, uint64_t now)
 	return peak;
 }
 
-static void give(struct worker *w, struct microburst_record *r)
+static void put_burst_record(struct worker *w, struct microburst_record *r)
 {
 	struct worker_microbursts *m = w->microbursts;
 
@@ -52,7 +52,7 @@ static void close_queues(struct worker *w, struct port *p, struct microburst_rec
 			continue;
 		r->part = q & 0xfu;
 		r->share = microburst_share(r->peak_bytes, queue_limit(w, p, q));
-		give(w, r);
+		put_burst_record(w, r);
 	}
 }
 
@@ -83,7 +83,7 @@ static void close_groups(struct worker *w, struct port *p, uint64_t free_least,
 		r->headroom_bytes = headroom * w->pol->cell.bytes;
 		r->share = microburst_group_share(params->min_cells + peak, limit,
 						  params->lossless, xoff);
-		give(w, r);
+		put_burst_record(w, r);
 	}
 	r->headroom_bytes = 0;
 }
@@ -103,7 +103,7 @@ static uint64_t ingress_free_least(struct worker *w)
 }
 
 // windows 0: no records are made.
-static void take_all(struct worker *w, uint32_t windows)
+static void close_windows(struct worker *w, uint32_t windows)
 {
 	uint32_t n = RTE_MIN(windows, (uint32_t)MICROBURST_WINDOWS_MAX);
 	struct microburst_record r = {.t_ns = w->microbursts->begun_ns,
@@ -126,7 +126,7 @@ void microbursts_close(struct worker *w)
 	uint64_t n = (w->now_ns - m->begun_ns) / m->window_ns, busy = ctr_get(&w->c.busy_loops);
 
 	if (m->holds || busy != m->busy_seen)
-		take_all(w, n < UINT32_MAX ? (uint32_t)n : UINT32_MAX);
+		close_windows(w, n < UINT32_MAX ? (uint32_t)n : UINT32_MAX);
 	m->busy_seen = busy;
 	m->begun_ns += n * m->window_ns;
 	m->end_ns = m->begun_ns + m->window_ns;
@@ -148,7 +148,7 @@ void microbursts_new_policy(struct worker *w)
 		return;
 	m->begun_ns = w->now_ns - w->now_ns % window_ns;
 	m->end_ns = m->begun_ns + window_ns;
-	take_all(w, 0);
+	close_windows(w, 0);
 	m->busy_seen = ctr_get(&w->c.busy_loops);
 }
 

@@ -35,7 +35,7 @@ static const struct ipcc_params *params_of(const struct worker *w, unsigned port
 	return &w->pol->ports[port].queue[q].ipcc;
 }
 
-static uint64_t length_of(const struct port *p, unsigned q)
+static uint64_t queue_len_bytes(const struct port *p, unsigned q)
 {
 	return gauge_get(&p->queue[q].c.length_bytes);
 }
@@ -52,7 +52,7 @@ static unsigned owner_of(uint64_t ref)
 	return (unsigned)(ref >> 32);
 }
 
-static struct flow *flow_at(const struct worker *w, uint64_t ref)
+static struct flow *flow_of_ref(const struct worker *w, uint64_t ref)
 {
 	return &w->sw->workers[owner_of(ref)]->flows->table.flows[(uint32_t)ref];
 }
@@ -118,7 +118,7 @@ static void cnp_of(const struct worker *w, const struct flow *f, uint32_t qp, st
 }
 
 // False: it was dropped, and is counted as that.
-static bool send_frame(struct worker *w, struct port *p, const struct cnp *c)
+static bool send_cnp_frame(struct worker *w, struct port *p, const struct cnp *c)
 {
 	struct frame f = {.own = true,
 			  .kind_alone = c->v6 ? PKT_IPV6 : PKT_IPV4,
@@ -151,8 +151,8 @@ static void keep_record(struct worker *w, const struct flow *f, const struct cnp
 
 // Learns how much the previous CNP has cut, if the rates still show it. Stores the present rate if
 // it was measured over a whole interval.
-static void learn(const struct worker *w, struct flow *f, const struct cnp_record *why,
-		  const struct ipcc_params *p)
+static void learn_flow_cut(const struct worker *w, struct flow *f, const struct cnp_record *why,
+			   const struct ipcc_params *p)
 {
 	uint64_t since_ns = w->now_ns - gauge_get(&f->cnp_ns);
 	uint16_t cut_q16 = relaxed_get(&f->cut_q16);
@@ -186,11 +186,11 @@ static enum cnp_silence send_cnp(struct worker *w, struct flow *f, const struct 
 		return CNP_SILENT_PORT_CAP;
 	}
 	cnp_of(w, f, pair.qp, &c);
-	if (!send_frame(w, out, &c))
+	if (!send_cnp_frame(w, out, &c))
 		return CNP_SILENT_NO_ROOM;
 	ctr_inc(&out->flows.cnps_sent);
 	ctr_inc(&f->cnps_sent);
-	learn(w, f, why, p);
+	learn_flow_cut(w, f, why, p);
 	gauge_set(&f->cnp_ns, w->now_ns);
 	keep_record(w, f, why, pair, port);
 	return CNP_SILENT_NONE;
@@ -220,7 +220,7 @@ static void send_note(struct worker *w, const struct view *l, unsigned i)
 				 .verdict = verdict,
 				 .why = l->why};
 
-	if (verdict != CNP_SILENT_NONE && gauge_get(&flow_at(w, ref)->silence) == verdict)
+	if (verdict != CNP_SILENT_NONE && gauge_get(&flow_of_ref(w, ref)->silence) == verdict)
 		return;
 	if (rte_ring_sp_enqueue_elem(w->notes[owner_of(ref)], &note, sizeof(note)) != 0 &&
 	    verdict == CNP_SILENT_NONE)
@@ -268,7 +268,7 @@ void notify_fed(struct worker *w, const struct port *p, const struct run *r)
 	const struct frame *frames = r->frames;
 	const struct ipcc_params *params = &p->pol->queue[frames->queue].ipcc;
 	struct feed *feed = &ipcc_of(p, frames->queue)->feed;
-	uint64_t before = length_of(p, frames->queue) - r->bytes;
+	uint64_t before = queue_len_bytes(p, frames->queue) - r->bytes;
 
 	// Above kmin a turn ends with each look.
 	if (before <= params->kmin_bytes)
@@ -326,7 +326,7 @@ static uint32_t share_of(const struct worker *w, const struct view *l)
 	return most;
 }
 
-static void publish(struct ipcc_counters *c, const struct cnp_record *why)
+static void publish_look(struct ipcc_counters *c, const struct cnp_record *why)
 {
 	ctr_inc(&c->looks[why->quadrant]);
 	gauge_set(&c->len_bytes, why->len_bytes);
@@ -355,14 +355,14 @@ static void observe(struct worker *w, struct view *l, uint64_t len)
 	why->share_q16 = share_of(w, l);
 	why->quadrant = (uint8_t)ipcc_quadrant(p, len, why->share_q16, why->trend_bytes);
 	why->excess_bps = ipcc_excess_bps(p, len, why->trend_bytes, why->dt_ns);
-	publish(&l->rt->c, why);
+	publish_look(&l->rt->c, why);
 }
 
 static void choose(struct worker *w, struct view *l)
 {
 	l->n = feed_largest(&l->rt->feed, &l->window, l->fed, FEED_SLOTS);
 	for (unsigned i = 0; i < l->n; i++) {
-		const struct flow *f = flow_at(w, l->fed[i].flow);
+		const struct flow *f = flow_of_ref(w, l->fed[i].flow);
 
 		l->generation[i] = flow_generation(f);
 		l->flows[i] = read_flow(w, f, l->fed[i].bps);
@@ -385,14 +385,14 @@ static void notify_chosen(struct worker *w, struct view *l)
 		l->why.rank = (uint16_t)(i + 1);
 		l->why.flow_bps = l->fed[i].bps;
 		if (owner_of(ref) == w->id)
-			flow_judged(w, flow_at(w, ref), verdict, &l->why);
+			flow_judged(w, flow_of_ref(w, ref), verdict, &l->why);
 		else
 			send_note(w, l, i);
 	}
 }
 
 // In a quadrant without notifications no flow is chosen.
-static void look_at(struct worker *w, const struct port *p, unsigned q, uint64_t len)
+static void look_at_due_queue(struct worker *w, const struct port *p, unsigned q, uint64_t len)
 {
 	struct view l;
 
@@ -406,20 +406,20 @@ static void look_at(struct worker *w, const struct port *p, unsigned q, uint64_t
 	notify_chosen(w, &l);
 }
 
-static void look(struct worker *w, struct port *p)
+static void look_at_queues(struct worker *w, struct port *p)
 {
 	uint8_t blocked = egress_blocked(w, p);
 
 	for_each_bit (q, p->ipcc_queues) {
 		struct ipcc_rt *rt = ipcc_of(p, q);
-		uint64_t len = length_of(p, q);
+		uint64_t len = queue_len_bytes(p, q);
 
 		switch (ipcc_look_due(&p->pol->queue[q].ipcc, &rt->state, len, blocked >> q & 1,
 				      w->now_ns)) {
 		case IPCC_NOT_DUE:
 			break;
 		case IPCC_DUE:
-			look_at(w, p, q, len);
+			look_at_due_queue(w, p, q, len);
 			feed_turn(&rt->feed, len, w->now_ns);
 			break;
 		case IPCC_MUTED:
@@ -440,7 +440,8 @@ uint64_t notify_wake_ns(const struct port *p)
 	for_each_bit (q, p->ipcc_queues) {
 		const struct ipcc_params *params = &p->pol->queue[q].ipcc;
 
-		wake = min_u64(wake, ipcc_next(params, &ipcc_of(p, q)->state, length_of(p, q)));
+		wake = min_u64(wake,
+			       ipcc_next(params, &ipcc_of(p, q)->state, queue_len_bytes(p, q)));
 	}
 	return wake;
 }
@@ -455,7 +456,7 @@ void notify_run_now(struct worker *w)
 		struct port *p = worker_port(w, port);
 
 		if (p->ipcc_queues != 0)
-			look(w, p);
+			look_at_queues(w, p);
 	}
 }
 
@@ -466,7 +467,7 @@ bool notify_spares_flow(const struct worker *w, const struct frame *f)
 
 	if (!p->enabled || p->spare_ns == 0 || frame_flow(f) == FLOW_NONE)
 		return false;
-	notified_ns = gauge_get(&flow_at(w, ref_of(w, f))->cnp_ns);
+	notified_ns = gauge_get(&flow_of_ref(w, ref_of(w, f))->cnp_ns);
 	// Another worker's clock may be a little ahead of ours.
 	if (notified_ns == 0 || (w->now_ns > notified_ns && w->now_ns - notified_ns >= p->spare_ns))
 		return false;
@@ -476,7 +477,7 @@ bool notify_spares_flow(const struct worker *w, const struct frame *f)
 
 // ---- a new policy
 
-static uint8_t queues_of(const struct worker *w, unsigned port)
+static uint8_t notifying_queues(const struct worker *w, unsigned port)
 {
 	uint8_t queues = 0;
 
@@ -488,26 +489,26 @@ static uint8_t queues_of(const struct worker *w, unsigned port)
 
 // A queue begins to send notifications: its first look is in an interval, when there is something
 // to be seen.
-static void begin(struct worker *w, unsigned port, unsigned q)
+static void begin_notifying(struct worker *w, unsigned port, unsigned q)
 {
 	struct port *p = worker_port(w, port);
 	struct ipcc_rt *rt = ipcc_of(p, q);
 
 	rt->state = (struct ipcc_state){.next_ns = w->now_ns + params_of(w, port, q)->interval_ns};
-	feed_init(&rt->feed, length_of(p, q), w->now_ns);
+	feed_init(&rt->feed, queue_len_bytes(p, q), w->now_ns);
 }
 
 void notify_new_policy(struct worker *w)
 {
 	w->ipcc = false;
 	for (unsigned port = 0; port < w->sw->n_ports; port++)
-		w->ipcc |= queues_of(w, port) != 0;
+		w->ipcc |= notifying_queues(w, port) != 0;
 	for (unsigned i = 0; i < w->n_owned; i++) {
 		struct port *p = worker_port(w, w->owned[i]);
-		uint8_t queues = queues_of(w, w->owned[i]);
+		uint8_t queues = notifying_queues(w, w->owned[i]);
 
 		for_each_bit (c, queues & ~p->ipcc_queues)
-			begin(w, w->owned[i], c);
+			begin_notifying(w, w->owned[i], c);
 		p->ipcc_queues = queues;
 	}
 }

@@ -74,7 +74,8 @@ void peer_pause_forget(struct port *p)
 }
 
 // Several frames may have come since the last look: the latest says how long, all are counted.
-static void act(struct worker *w, struct port *p, unsigned c, const struct port_pause *rec)
+static void obey_early_pause(struct worker *w, struct port *p, unsigned c,
+			     const struct port_pause *rec)
 {
 	struct pfc_times times = {.enable = (uint8_t)(1u << c)};
 	uint32_t n = rec->seq - p->pause_seq[c];
@@ -92,6 +93,6 @@ void peer_pause_look(struct worker *w, struct port *p)
 		struct port_pause rec = {0};
 
 		if (p->ops->pause(p->drv, c, &rec) && rec.seq != p->pause_seq[c])
-			act(w, p, c, &rec);
+			obey_early_pause(w, p, c, &rec);
 	}
 }

@@ -63,8 +63,8 @@ static bool may_punt(struct worker *w, const struct port *p, struct policer *sta
 }
 
 // False: the frame is too long, or the ring is full.
-static bool put(const struct worker *w, struct port *p, const struct frame *f,
-		const struct pkt_info *pkt, enum punt_reason reason, port_no_t iface)
+static bool put_punted_frame(const struct worker *w, struct port *p, const struct frame *f,
+			     const struct pkt_info *pkt, enum punt_reason reason, port_no_t iface)
 {
 	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
 	unsigned tags = pkt->l3_off - ETH_HLEN_, macs = 2 * ETH_ALEN_;
@@ -92,7 +92,7 @@ bool punt_copy(struct worker *w, struct port *p, const struct frame *f, const st
 		ctr_inc(&p->c.limited[LIMIT_COPP]);
 		return false;
 	}
-	if (!put(w, p, f, pkt, reason, iface))
+	if (!put_punted_frame(w, p, f, pkt, reason, iface))
 		ctr_inc(&c->lost);
 	return true;
 }

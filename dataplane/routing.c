@@ -65,7 +65,7 @@ static void turn_round(const struct policy_port *port, const struct iface *in, s
 	f->queue = port->classify.class_to_queue[f->cls];
 }
 
-static void swap(uint8_t *a, uint8_t *b, unsigned n)
+static void swap_ip_addrs(uint8_t *a, uint8_t *b, unsigned n)
 {
 	uint8_t spare[16];
 
@@ -96,7 +96,7 @@ static uint8_t *icmp_of(const struct frame *f, const struct pkt_info *pkt)
 }
 
 // A subnet's broadcast address is the router's as well, and is not answered.
-static bool is_own(const struct policy *pol, uint8_t family, const uint8_t *ip)
+static bool is_router_addr(const struct policy *pol, uint8_t family, const uint8_t *ip)
 {
 	struct iface i;
 
@@ -117,19 +117,19 @@ static enum drop_reason icmp_answer(struct router *r, const struct iface *in, st
 
 	if (icmp == NULL || icmp[0] != (v4 ? ICMP_ECHO : ICMP6_ECHO_REQUEST) || icmp[1] != 0 ||
 	    (v4 && (be16_get(l3 + 6) & (IP_MF | IP_OFFMASK)) != 0) ||
-	    !is_own(r->pol, v4 ? FAMILY_V4 : FAMILY_V6, l3 + (v4 ? 16 : 24)))
+	    !is_router_addr(r->pol, v4 ? FAMILY_V4 : FAMILY_V6, l3 + (v4 ? 16 : 24)))
 		return DROP_TO_ROUTER;
 	if (!may_answer(r->w, r->p))
 		return DROP_COPP;
 	if (v4) {
 		uint16_t word = be16_get(l3 + 8);
 
-		swap(l3 + 12, l3 + 16, 4);
+		swap_ip_addrs(l3 + 12, l3 + 16, 4);
 		l3[8] = TTL;
 		be16_put(l3 + 10, csum_update(be16_get(l3 + 10), word, be16_get(l3 + 8)));
 		becomes(icmp, ICMP_ECHOREPLY);
 	} else {
-		swap(l3 + 8, l3 + 24, 16);
+		swap_ip_addrs(l3 + 8, l3 + 24, 16);
 		l3[7] = TTL;
 		becomes(icmp, ICMP6_ECHO_REPLY);
 	}
@@ -315,12 +315,12 @@ static bool request_due(const struct router *r, const struct hop_request *slot, 
 }
 
 // False: the port's ring is full.
-static bool request(struct router *r, port_no_t port, const struct policy_addr *a)
+static bool request_neighbour(struct router *r, port_no_t port, const struct policy_addr *a)
 {
 	return punt_request(r->p, &(struct neighbour_request){.addr = *a, .port = port});
 }
 
-static struct policy_addr addr_of(const uint8_t *l3, uint8_t kind)
+static struct policy_addr dst_addr_of(const uint8_t *l3, uint8_t kind)
 {
 	struct policy_addr a = {.family = kind == PKT_IPV4 ? FAMILY_V4 : FAMILY_V6};
 
@@ -329,7 +329,7 @@ static struct policy_addr addr_of(const uint8_t *l3, uint8_t kind)
 	return a;
 }
 
-static uint32_t group_of(const struct router *r, const uint8_t *l3, uint8_t kind)
+static uint32_t next_hop_group_of(const struct router *r, const uint8_t *l3, uint8_t kind)
 {
 	return kind == PKT_IPV4 ? route_lookup_v4(r->table, be32_get(l3 + 16))
 				: route_lookup_v6(r->table, l3 + 24);
@@ -340,29 +340,29 @@ static uint32_t group_of(const struct router *r, const uint8_t *l3, uint8_t kind
 // only after control took the request, so a port beyond its rate does not silence the others.
 static void request_hops(struct router *r, const uint8_t *l3, uint8_t kind, struct ip_key dst)
 {
-	struct policy_addr to = addr_of(l3, kind);
+	struct policy_addr to = dst_addr_of(l3, kind);
 	struct hop_request *slot = request_slot(r, dst);
 	bool given = true;
 	uint32_t group;
 
 	if (!request_due(r, slot, dst) || !punt_may_request(r->w, r->p))
 		return;
-	group = group_of(r, l3, kind);
+	group = next_hop_group_of(r, l3, kind);
 	for (uint32_t i = 0; group != 0 && i < r->table->groups[group - 1].n; i++) {
 		uint32_t hop = r->table->groups[group - 1].first + i;
 		const struct policy_nexthop *h = &r->pol->routes.nexthops[hop];
 
 		if (h->kind == NEXTHOP_GATEWAY &&
 		    adj_state(route_adj(r->table, hop)) == ADJ_UNKNOWN)
-			given &= request(r, h->port, &h->addr);
+			given &= request_neighbour(r, h->port, &h->addr);
 		else if (h->kind == NEXTHOP_LINK)
-			given &= request(r, h->port, &to);
+			given &= request_neighbour(r, h->port, &to);
 	}
 	if (given)
 		*slot = (struct hop_request){.dst = dst, .t_ns = r->w->now_ns};
 }
 
-static bool refuse(struct router *r, struct frame *f, enum drop_reason reason)
+static bool drop_routed(struct router *r, struct frame *f, enum drop_reason reason)
 {
 	fate_dropped(r->w, r->p, f, reason);
 	return false;
@@ -383,7 +383,7 @@ static bool to_control(struct router *r, struct frame *f, const struct pkt_info 
 		       enum punt_reason reason)
 {
 	if (!takes_tags(r, f, pkt))
-		return refuse(r, f, DROP_VLAN_INGRESS);
+		return drop_routed(r, f, DROP_VLAN_INGRESS);
 	punt_frame(r->w, r->p, f, pkt, reason, r->iface);
 	return false;
 }
@@ -394,7 +394,7 @@ static bool not_for_router(struct router *r, struct frame *f, const struct pkt_i
 	enum punt_reason reason = punt_reason_of(f, pkt);
 
 	if (!(ours || pkt->group_dst) || !punt_for_group(r->p, f, reason))
-		return refuse(r, f, ours && pkt->bad_l3 ? DROP_BAD_L3 : DROP_NOT_FOR_ROUTER);
+		return drop_routed(r, f, ours && pkt->bad_l3 ? DROP_BAD_L3 : DROP_NOT_FOR_ROUTER);
 	return to_control(r, f, pkt, reason);
 }
 
@@ -429,8 +429,8 @@ static uint64_t pick_other(const struct router *r, const struct policy_group *g,
 	return own;
 }
 
-static uint64_t pick(struct router *r, const struct frame *f, const struct pkt_info *pkt,
-		     uint32_t group)
+static uint64_t pick_adjacency(struct router *r, const struct frame *f, const struct pkt_info *pkt,
+			       uint32_t group)
 {
 	const struct policy_group *g = &r->table->groups[group];
 	uint64_t hash = flow_hash(r->table->flow_seed, rte_pktmbuf_mtod(f->m, const uint8_t *),
@@ -440,9 +440,10 @@ static uint64_t pick(struct router *r, const struct frame *f, const struct pkt_i
 	return likely(usable(r, adj)) ? adj : pick_other(r, g, hash, adj);
 }
 
-static uint64_t find(const struct router *r, const uint8_t *l3, uint8_t kind, struct ip_key dst)
+static uint64_t find_adjacency(const struct router *r, const uint8_t *l3, uint8_t kind,
+			       struct ip_key dst)
 {
-	return route_resolve(r->table, r->l3->neighbours, group_of(r, l3, kind), dst);
+	return route_resolve(r->table, r->l3->neighbours, next_hop_group_of(r, l3, kind), dst);
 }
 
 static inline uint64_t adjacency(struct router *r, const uint8_t *l3, uint8_t kind,
@@ -452,7 +453,7 @@ static inline uint64_t adjacency(struct router *r, const uint8_t *l3, uint8_t ki
 
 	if (likely(s->epoch == r->l3->cache.epoch && ip_key_same(s->dst, dst)))
 		return s->adj;
-	*s = (struct route_slot){.dst = dst, .adj = find(r, l3, kind, dst),
+	*s = (struct route_slot){.dst = dst, .adj = find_adjacency(r, l3, kind, dst),
 				 .epoch = r->l3->cache.epoch};
 	return s->adj;
 }
@@ -461,7 +462,7 @@ static inline uint64_t resolve_many(struct router *r, const struct frame *f,
 				    const struct pkt_info *pkt, uint64_t adj, struct ip_key dst)
 {
 	const uint8_t *l3 = rte_pktmbuf_mtod(f->m, const uint8_t *) + pkt->l3_off;
-	uint64_t own = pick(r, f, pkt, adj_group(adj));
+	uint64_t own = pick_adjacency(r, f, pkt, adj_group(adj));
 
 	if (adj_state(own) == ADJ_LINK)
 		own = neighbours_lookup(r->l3->neighbours, adj_port(own), dst);
@@ -496,7 +497,7 @@ static bool untag(struct router *r, struct frame *f, const struct pkt_info *pkt)
 	int grown;
 
 	if (!takes_tags(r, f, pkt))
-		return refuse(r, f, DROP_VLAN_INGRESS);
+		return drop_routed(r, f, DROP_VLAN_INGRESS);
 	grown = bridge_edit_tag(f->m, TAG_POP, 0, 0);
 	f->len = (uint16_t)(f->len + grown);
 	f->l3_off = ETH_HLEN_;
@@ -552,9 +553,9 @@ static bool from_self(const struct router *r, const struct frame *f)
 }
 
 // The frame becomes an answer to its sender, or ends here.
-static bool answer(struct router *r, struct frame *f, const struct pkt_info *pkt,
-		   enum drop_reason (*turn)(struct router *r, const struct iface *in,
-					    struct frame *f, const struct pkt_info *pkt))
+static bool turn_into_answer(struct router *r, struct frame *f, const struct pkt_info *pkt,
+			     enum drop_reason (*turn)(struct router *r, const struct iface *in,
+						      struct frame *f, const struct pkt_info *pkt))
 {
 	const struct pkt_info untagged = bare(pkt);
 	enum drop_reason why;
@@ -563,12 +564,12 @@ static bool answer(struct router *r, struct frame *f, const struct pkt_info *pkt
 	if (pkt->n_tags != 0 && !untag(r, f, pkt))
 		return false;
 	if (!iface_get(r->pol, r->iface, &in))
-		return refuse(r, f, DROP_TO_ROUTER);
+		return drop_routed(r, f, DROP_TO_ROUTER);
 	if (from_self(r, f)) // RFC 1812 4.3.2.7
-		return refuse(r, f, DROP_MARTIAN);
+		return drop_routed(r, f, DROP_MARTIAN);
 	why = turn(r, &in, f, pkt);
 	if (why != N_DROP_REASONS)
-		return refuse(r, f, why);
+		return drop_routed(r, f, why);
 	return in.vid == 0 || bridging_turned_round(r->w, r->p, f, &untagged, in.vid);
 }
 
@@ -584,7 +585,8 @@ static bool to_router(struct router *r, struct frame *f, const struct pkt_info *
 		       vxlan_decapsulate(r->w, r->p, r->b, f, pkt);
 	if (punts(r->p, reason))
 		return to_control(r, f, pkt, reason);
-	return from_station ? answer(r, f, pkt, icmp_answer) : refuse(r, f, DROP_TO_ROUTER);
+	return from_station ? turn_into_answer(r, f, pkt, icmp_answer)
+			    : drop_routed(r, f, DROP_TO_ROUTER);
 }
 
 // The destination is no address that a router forwards to. A link-local one is the switch's own.
@@ -596,13 +598,13 @@ static bool no_destination(struct router *r, struct frame *f, const struct pkt_i
 	if (why == DROP_MARTIAN && f->kind == PKT_IPV6 && punts(r->p, PUNT_LOCAL) &&
 	    ipv6_link_local(l3 + 24))
 		return to_router(r, f, pkt, true);
-	return refuse(r, f, why);
+	return drop_routed(r, f, why);
 }
 
 static bool hops_run_out(struct router *r, struct frame *f, const struct pkt_info *pkt)
 {
 	if (!punts(r->p, PUNT_TTL))
-		return answer(r, f, pkt, icmp_time_exceeded);
+		return turn_into_answer(r, f, pkt, icmp_time_exceeded);
 	return to_control(r, f, pkt, PUNT_TTL);
 }
 
@@ -612,9 +614,9 @@ static bool too_long(struct router *r, struct frame *f, const struct pkt_info *p
 {
 	ctr_inc(&r->p->c.routed_too_long);
 	if (pkt->roce)
-		return refuse(r, f, DROP_EGRESS_MTU);
+		return drop_routed(r, f, DROP_EGRESS_MTU);
 	r->next_mtu = mtu;
-	return answer(r, f, pkt, icmp_too_big);
+	return turn_into_answer(r, f, pkt, icmp_too_big);
 }
 
 // The next hop is in a VLAN.
@@ -645,14 +647,14 @@ static bool no_way(struct router *r, struct frame *f, const struct pkt_info *pkt
 	const uint8_t *l3 = rte_pktmbuf_mtod(f->m, const uint8_t *) + f->l3_off;
 
 	if (adj_state(adj) == ADJ_NO_ROUTE)
-		return refuse(r, f, DROP_NO_ROUTE);
+		return drop_routed(r, f, DROP_NO_ROUTE);
 	if (adj_state(adj) == ADJ_BLACKHOLE)
-		return refuse(r, f, DROP_BLACKHOLE);
+		return drop_routed(r, f, DROP_BLACKHOLE);
 	if (adj_state(adj) == ADJ_VLAN)
 		return into_vlan(r, f, pkt, adj);
 	request_hops(r, l3, f->kind, dst);
 	r->waits = r->again || waiting_add(r->w, r->iface, f, pkt);
-	return !r->waits && refuse(r, f, DROP_NO_NEIGHBOUR);
+	return !r->waits && drop_routed(r, f, DROP_NO_NEIGHBOUR);
 }
 
 static inline bool route_frame(struct router *r, struct frame *f, const struct pkt_info *pkt)
@@ -672,7 +674,7 @@ static inline bool route_frame(struct router *r, struct frame *f, const struct p
 	if (unlikely(adj_state(adj) == ADJ_SELF))
 		return to_router(r, f, pkt, from_station);
 	if (unlikely(!from_station))
-		return refuse(r, f, DROP_MARTIAN);
+		return drop_routed(r, f, DROP_MARTIAN);
 	if (unlikely(l3[f->kind == PKT_IPV4 ? 8 : 7] <= 1))
 		return hops_run_out(r, f, pkt);
 	if (adj_state(adj) == ADJ_MANY)
@@ -710,18 +712,18 @@ bool routing_send(struct worker *w, struct port *p, struct frame *f, const struc
 	router_init(&r, w, p, p->no);
 	adj = r.table == NULL ? adj_of(ADJ_NO_ROUTE, 0, NULL) : adjacency(&r, l3, f->kind, dst);
 	if (adj_state(adj) == ADJ_MANY)
-		adj = pick(&r, f, pkt, adj_group(adj));
+		adj = pick_adjacency(&r, f, pkt, adj_group(adj));
 	if (adj_state(adj) == ADJ_NO_ROUTE || adj_state(adj) == ADJ_SELF)
-		return refuse(&r, f, DROP_NO_ROUTE);
+		return drop_routed(&r, f, DROP_NO_ROUTE);
 	if (adj_state(adj) != ADJ_KNOWN) {
 		// Control asks for next hops of routes by itself. A bridged port may have no ring,
 		// or control may be making it for the next policy.
 		if (punts(p, PUNT_NEIGHBOUR))
 			request_hops(&r, l3, f->kind, dst);
-		return refuse(&r, f, DROP_NO_NEIGHBOUR);
+		return drop_routed(&r, f, DROP_NO_NEIGHBOUR);
 	}
 	if (f->len - f->l3_off > (int)r.pol->ports[adj_port(adj)].mtu)
-		return refuse(&r, f, DROP_EGRESS_MTU);
+		return drop_routed(&r, f, DROP_EGRESS_MTU);
 	leave_by(&r, f, pkt, adj);
 	return true;
 }
@@ -742,7 +744,7 @@ static enum route_outcome route_again(struct worker *w, struct waiting *x)
 }
 
 // It knows its way.
-static void go_on(struct worker *w, struct frame *f)
+static void forward_waiting(struct worker *w, struct frame *f)
 {
 	if (!admission_of_one(w, worker_port(w, f->in_port), f))
 		return;
@@ -751,7 +753,7 @@ static void go_on(struct worker *w, struct frame *f)
 }
 
 // True: the frame goes on waiting. changed: some neighbour is known that was not, or the reverse.
-static bool look(struct worker *w, struct waiting *x, bool changed, bool over)
+static bool look_at_waiting(struct worker *w, struct waiting *x, bool changed, bool over)
 {
 	enum route_outcome out = ROUTE_WAITS;
 
@@ -760,7 +762,7 @@ static bool look(struct worker *w, struct waiting *x, bool changed, bool over)
 	if (changed && !over)
 		out = route_again(w, x);
 	if (out == ROUTE_GOES)
-		go_on(w, &x->f);
+		forward_waiting(w, &x->f);
 	if (out != ROUTE_WAITS)
 		return false;
 	if (over || w->now_ns >= x->end_ns) {
@@ -780,7 +782,7 @@ void waiting_step(struct worker *w)
 
 	admission_claim(w, r->n);
 	for (unsigned i = 0; i < r->n; i++)
-		if (look(w, &r->all[i], changed, over))
+		if (look_at_waiting(w, &r->all[i], changed, over))
 			r->all[kept++] = r->all[i];
 	admission_done(w);
 	r->n = kept;
@@ -814,7 +816,7 @@ void routing_burst(struct worker *w, struct port *p, struct burst *b)
 		struct frame *f = &b->frames[i];
 
 		if (unlikely(r.table == NULL)) {
-			refuse(&r, f, DROP_NO_ROUTE);
+			drop_routed(&r, f, DROP_NO_ROUTE);
 			continue;
 		}
 		if (!route_frame(&r, f, &b->pkts[i]))
@@ -832,5 +834,5 @@ bool routing_of_svi(struct worker *w, struct port *p, struct burst *b, struct fr
 
 	router_init(&r, w, p, iface);
 	r.b = b;
-	return r.table == NULL ? refuse(&r, f, DROP_NO_ROUTE) : route_frame(&r, f, pkt);
+	return r.table == NULL ? drop_routed(&r, f, DROP_NO_ROUTE) : route_frame(&r, f, pkt);
 }

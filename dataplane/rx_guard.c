@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/rx_guard.h"
 
-static void begin(struct worker *w, struct port *p, uint32_t depth)
+static void begin_rx_guard(struct worker *w, struct port *p, uint32_t depth)
 {
 	p->rx_guarded = true;
 	p->guards_unsaid++;
@@ -21,7 +21,7 @@ void rx_guard_look(struct worker *w, struct port *p)
 		return;
 	gauge_set(&p->c.rx_depth, (uint64_t)depth);
 	if (!p->rx_guarded && (uint32_t)depth > pp->rx_guard_on)
-		begin(w, p, (uint32_t)depth);
+		begin_rx_guard(w, p, (uint32_t)depth);
 	else if (p->rx_guarded && (uint32_t)depth < pp->rx_guard_off)
 		p->rx_guarded = false;
 	storm_excuse_ends(p);

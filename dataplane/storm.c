@@ -5,7 +5,7 @@
 
 // ---- storms
 
-static struct watchdog_look look_at(const struct port *p, unsigned cls)
+static struct watchdog_look watchdog_look_of(const struct port *p, unsigned cls)
 {
 	const struct queue *q = &p->queue[p->pol->classify.class_to_queue[cls]];
 	bool paused = p->pfc_rx.paused >> cls & 1;
@@ -18,7 +18,8 @@ static struct watchdog_look look_at(const struct port *p, unsigned cls)
 	};
 }
 
-static void enter(struct worker *w, struct port *p, unsigned cls, const struct watchdog_look *look)
+static void enter_storm(struct worker *w, struct port *p, unsigned cls,
+			const struct watchdog_look *look)
 {
 	const struct watchdog_params *params = &p->pol->watchdog;
 	struct watchdog_class *c = &p->watchdog[cls];
@@ -37,7 +38,7 @@ static uint8_t watched_classes(const struct port *p)
 	return p->up && !p->drop_all ? pp->watchdog.classes & obey : 0;
 }
 
-static void leave(struct worker *w, struct port *p, unsigned cls)
+static void leave_storm(struct worker *w, struct port *p, unsigned cls)
 {
 	struct watchdog_class *c = &p->watchdog[cls];
 	uint64_t lasted_ns = w->now_ns - gauge_get(&c->since_ns);
@@ -52,14 +53,14 @@ void storm_look(struct worker *w, struct port *p)
 	uint8_t before = p->stormed;
 
 	for_each_bit (cls, (p->pfc_rx.paused & p->watched) | p->stormed) {
-		struct watchdog_look look = look_at(p, cls);
+		struct watchdog_look look = watchdog_look_of(p, cls);
 
 		switch (watchdog_decide(&p->pol->watchdog, &p->watchdog[cls], &look, w->now_ns)) {
 		case WATCHDOG_DETECTED:
-			enter(w, p, cls, &look);
+			enter_storm(w, p, cls, &look);
 			break;
 		case WATCHDOG_RESTORED:
-			leave(w, p, cls);
+			leave_storm(w, p, cls);
 			break;
 		case WATCHDOG_NOTHING:
 			break;
@@ -80,7 +81,7 @@ uint64_t storm_wake_ns(const struct worker *w, const struct port *p)
 	if (w->hold)
 		return wake;
 	for_each_bit (cls, (p->pfc_rx.paused & p->watched) | p->stormed) {
-		struct watchdog_look look = look_at(p, cls);
+		struct watchdog_look look = watchdog_look_of(p, cls);
 
 		wake = min_u64(wake, watchdog_next(&p->pol->watchdog, &p->watchdog[cls], &look));
 	}
@@ -106,10 +107,10 @@ void storm_on_pause(struct worker *w, struct port *p, const struct pfc_times *ti
 // ---- what follows
 
 // Classes that are watched from now on, and those that no longer are: their storms are over.
-static void watch(struct worker *w, struct port *p, uint8_t watched)
+static void set_watched_classes(struct worker *w, struct port *p, uint8_t watched)
 {
 	for_each_bit (c, p->stormed & (uint8_t)~watched)
-		leave(w, p, c);
+		leave_storm(w, p, c);
 	for_each_bit (c, watched & (uint8_t)~p->watched)
 		watchdog_arm(&p->watchdog[c], w->now_ns);
 	p->watched = watched;
@@ -143,7 +144,7 @@ void storm_recompute(struct worker *w, struct port *p)
 	const struct policy_port *pp = p->pol;
 	uint8_t lossless = pp->pfc.lossless, unprotected, discarded;
 
-	watch(w, p, watched_classes(p));
+	set_watched_classes(w, p, watched_classes(p));
 	unprotected = p->pfc_off & lossless;
 	if (pp->watchdog.action != WATCHDOG_ALERT)
 		unprotected |= p->stormed;
@@ -164,7 +165,7 @@ static void recover(struct worker *w, struct port *p, unsigned cls)
 {
 	if (!(p->stormed >> cls & 1))
 		return;
-	leave(w, p, cls);
+	leave_storm(w, p, cls);
 	storm_recompute(w, p);
 }
 
@@ -189,7 +190,7 @@ void storm_take_orders(struct worker *w, struct port *p)
 
 // ---- counts
 
-static void count(struct port *p, unsigned cls, ctr_t *total, ctr_t *last)
+static void count_in_storm(struct port *p, unsigned cls, ctr_t *total, ctr_t *last)
 {
 	if (!(p->stormed >> cls & 1))
 		return;
@@ -202,7 +203,7 @@ void storm_count_sent(struct port *p, const struct frame *frames, unsigned n)
 	for (unsigned i = 0; i < n; i++) {
 		struct watchdog_class *c = &p->watchdog[frames[i].out_cls];
 
-		count(p, frames[i].out_cls, &c->total.tx_ok, &c->last.tx_ok);
+		count_in_storm(p, frames[i].out_cls, &c->total.tx_ok, &c->last.tx_ok);
 	}
 }
 
@@ -210,7 +211,7 @@ void storm_count_not_sent(struct port *p, const struct frame *f)
 {
 	struct watchdog_class *c = &p->watchdog[f->out_cls];
 
-	count(p, f->out_cls, &c->total.tx_dropped, &c->last.tx_dropped);
+	count_in_storm(p, f->out_cls, &c->total.tx_dropped, &c->last.tx_dropped);
 }
 
 void storm_count_admitted(struct port *p, const struct run *r)
@@ -218,7 +219,7 @@ void storm_count_admitted(struct port *p, const struct run *r)
 	for (unsigned i = 0; i < r->n; i++) {
 		struct watchdog_class *c = &p->watchdog[r->frames[i].cls];
 
-		count(p, r->frames[i].cls, &c->total.rx_ok, &c->last.rx_ok);
+		count_in_storm(p, r->frames[i].cls, &c->total.rx_ok, &c->last.rx_ok);
 	}
 }
 
@@ -226,5 +227,5 @@ void storm_count_not_admitted(struct port *p, const struct frame *f)
 {
 	struct watchdog_class *c = &p->watchdog[f->cls];
 
-	count(p, f->cls, &c->total.rx_dropped, &c->last.rx_dropped);
+	count_in_storm(p, f->cls, &c->total.rx_dropped, &c->last.rx_dropped);
 }

@@ -525,7 +525,7 @@ enum { LOOK_EVERY_NS = 100 * MS_NS };
 static const uint64_t CALM_NS = 5ull * SECOND_NS;
 
 // True: *e is to be given out. An event that finds no room is given out at the next look.
-static bool look(struct limit_watch *l, uint64_t frames, uint64_t now_ns, bool *began)
+static bool look_at_limit(struct limit_watch *l, uint64_t frames, uint64_t now_ns, bool *began)
 {
 	if (frames != l->seen) {
 		*began = true;
@@ -589,7 +589,7 @@ static unsigned limits_look(struct weir_switch *sw, uint64_t now_ns, struct even
 		unsigned port = i / N_WATCHED, kind = i % N_WATCHED;
 		bool began;
 
-		if (look(&sw->limits[port][kind], counted(sw, port, kind), now_ns, &began))
+		if (look_at_limit(&sw->limits[port][kind], counted(sw, port, kind), now_ns, &began))
 			events[k++] = event_of(sw, port, kind, began, now_ns);
 	}
 	return k;

@@ -22,7 +22,7 @@ static uint8_t sends_pfc(const struct policy_port *pp)
 }
 
 // Frames of class `from` are of class `to` in the next policy.
-static void move(struct moves *m, unsigned from, unsigned to)
+static void move_class_frames(struct moves *m, unsigned from, unsigned to)
 {
 	if (from == to)
 		return;
@@ -39,10 +39,10 @@ static void move_frames(struct moves *m, const struct classify_params *a,
 		m->gained = ALL;
 	}
 	for (unsigned i = 0; i < sizeof(a->dscp_to_class); i++)
-		move(m, a->dscp_to_class[i], b->dscp_to_class[i]);
+		move_class_frames(m, a->dscp_to_class[i], b->dscp_to_class[i]);
 	for (unsigned i = 0; i < sizeof(a->pcp_to_class); i++)
-		move(m, a->pcp_to_class[i], b->pcp_to_class[i]);
-	move(m, a->default_class, b->default_class);
+		move_class_frames(m, a->pcp_to_class[i], b->pcp_to_class[i]);
+	move_class_frames(m, a->default_class, b->default_class);
 }
 
 static struct moves moves_of(const struct policy_port *old, const struct policy_port *next)
@@ -114,7 +114,7 @@ static uint64_t response_ns_of(const struct policy *old, const struct policy *ne
 
 static_assert((int)CHANGE_MAX_WORKERS == (int)MAX_WORKERS, "each worker has its place");
 
-static void ask(struct weir_switch *sw, unsigned port, uint8_t classes)
+static void set_wanted_pause(struct weir_switch *sw, unsigned port, uint8_t classes)
 {
 	atomic_store_explicit(&sw->want.pause[port], classes, memory_order_relaxed);
 }
@@ -130,7 +130,7 @@ void change_begin(struct weir_switch *sw, const struct policy *next, uint64_t no
 		const struct policy_port *a = &old->ports[i], *b = &next->ports[i];
 		uint8_t classes = on_port(a, b, moved) | moves_of(a, b).turned;
 
-		ask(sw, i, classes);
+		set_wanted_pause(sw, i, classes);
 		c->classes |= classes;
 		c->n_ports += classes != 0;
 	}
@@ -146,7 +146,7 @@ void change_end(struct weir_switch *sw, const struct policy_change *c)
 	if (c->classes == 0)
 		return;
 	for (unsigned i = 0; i < sw->n_ports; i++)
-		ask(sw, i, 0);
+		set_wanted_pause(sw, i, 0);
 	control_request(sw);
 }
 

@@ -161,7 +161,7 @@ static bool names(const struct policy *p, const struct flow_key *key)
 }
 
 // Orders of an earlier policy go first, unless there is no memory for them.
-static bool make_room(struct pair_orders *o, uint32_t n)
+static bool make_room_for_orders(struct pair_orders *o, uint32_t n)
 {
 	struct known_pair *grown;
 
@@ -182,7 +182,8 @@ void flows_published(struct weir_switch *sw, const struct policy *old)
 	struct pair_orders *o = &sw->orders;
 	uint32_t n_old = old != NULL ? old->n_pairs : 0;
 
-	if (!has_table(sw) || n_old + now->n_pairs == 0 || !make_room(o, n_old + now->n_pairs))
+	if (!has_table(sw) || n_old + now->n_pairs == 0 ||
+	    !make_room_for_orders(o, n_old + now->n_pairs))
 		return;
 	for (uint32_t i = 0; i < n_old; i++) {
 		if (names(now, &old->pairs[i].key))
@@ -198,7 +199,7 @@ void flows_published(struct weir_switch *sw, const struct policy *old)
 // ---- what is in the tables
 
 // Copies the numbers of an entry. False: the entry is free.
-static bool copy(const struct flow *f, uint64_t now_ns, struct flow_row *out)
+static bool copy_flow_row(const struct flow *f, uint64_t now_ns, struct flow_row *out)
 {
 	uint64_t last = gauge_get(&f->last);
 
@@ -238,7 +239,7 @@ static bool read_entry(const struct flow *f, uint64_t now_ns, struct flow_row *o
 		bool lives;
 
 		*out = (struct flow_row){.reason = ""};
-		lives = copy(f, now_ns, out);
+		lives = copy_flow_row(f, now_ns, out);
 		atomic_thread_fence(memory_order_acquire);
 		if (before == relaxed_get(&f->generation) && before % 2 == 0)
 			return lives;
@@ -246,8 +247,8 @@ static bool read_entry(const struct flow *f, uint64_t now_ns, struct flow_row *o
 	return false;
 }
 
-static bool row_of(const struct worker_flows *wf, uint32_t id, uint64_t now_ns, bool why,
-		   struct flow_row *out)
+static bool read_flow_row(const struct worker_flows *wf, uint32_t id, uint64_t now_ns, bool why,
+			  struct flow_row *out)
 {
 	if (!read_entry(&wf->table.flows[id], now_ns, out))
 		return false;
@@ -280,7 +281,7 @@ void switch_flows_walk(struct weir_switch *sw, uint64_t now_ns, bool why,
 		const struct worker_flows *wf = sw->workers[i]->flows;
 
 		for (uint32_t id = 0; wf != NULL && id < used_places(wf); id++)
-			if (row_of(wf, id, now_ns, why, &row) && !fn(arg, &row))
+			if (read_flow_row(wf, id, now_ns, why, &row) && !fn(arg, &row))
 				return;
 	}
 }
@@ -305,7 +306,7 @@ void switch_flows_look(struct weir_switch *sw, const struct flows_look *look)
 		uint32_t id = look->first > base ? look->first - base : 0;
 
 		for (; id < used && base + id < end; id++)
-			if (row_of(wf, id, look->now_ns, look->why, &row))
+			if (read_flow_row(wf, id, look->now_ns, look->why, &row))
 				look->fn(look->arg, base + id, &row);
 		base += wf->table.n;
 	}

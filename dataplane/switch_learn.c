@@ -35,7 +35,7 @@ static void announce(struct event *e, enum event_type type, uint64_t now_ns, uns
 }
 
 // The row of a port or peer in `notice`, and the number at a row.
-static unsigned row_of(const struct weir_switch *sw, unsigned port)
+static unsigned notice_row_of(const struct weir_switch *sw, unsigned port)
 {
 	return port < POLICY_MAX_PORTS ? port : sw->n_ports + port - VTEP_FIRST;
 }
@@ -50,10 +50,10 @@ unsigned learn_n_rows(const struct weir_switch *sw)
 	return sw->n_ports + FDB_MAX_PEERS;
 }
 
-static void note(struct weir_switch *sw, enum mac_notice_kind kind, unsigned port, uint64_t key,
-		 port_no_t other)
+static void add_mac_notice(struct weir_switch *sw, enum mac_notice_kind kind, unsigned port,
+			   uint64_t key, port_no_t other)
 {
-	struct mac_notice *n = &sw->learning.notice[row_of(sw, port)][kind];
+	struct mac_notice *n = &sw->learning.notice[notice_row_of(sw, port)][kind];
 
 	if (n->n++ == 0) {
 		n->key = key;
@@ -110,16 +110,16 @@ static void say_full(struct weir_switch *sw)
 
 // ---- what workers report
 
-static void place(struct weir_switch *sw, uint64_t key, port_no_t port, port_no_t from,
-		  uint64_t now_ns)
+static void store_address(struct weir_switch *sw, uint64_t key, port_no_t port, port_no_t from,
+			  uint64_t now_ns)
 {
 	struct fdb_evicted gone;
 	int moved = fdb_learn(&sw->fdb, key, port, false, now_ns, &gone);
 
 	if (gone.key != 0)
-		note(sw, MAC_NOTICE_EVICTED, gone.port, gone.key, FDB_NO_PORT);
+		add_mac_notice(sw, MAC_NOTICE_EVICTED, gone.port, gone.key, FDB_NO_PORT);
 	if (moved >= 0 && from != port)
-		note(sw, moved ? MAC_NOTICE_MOVED : MAC_NOTICE_LEARNED, port, key, from);
+		add_mac_notice(sw, moved ? MAC_NOTICE_MOVED : MAC_NOTICE_LEARNED, port, key, from);
 }
 
 // Whether addresses can be learned at the port, or at a peer of a tunnel.
@@ -144,19 +144,20 @@ static port_no_t home_of(const struct weir_switch *sw, const struct fdb_entry *e
 	return mac_move_home(&e->move, port, usable, now_ns);
 }
 
-static void move(struct weir_switch *sw, struct fdb_entry *e, port_no_t port, uint64_t now_ns)
+static void move_address(struct weir_switch *sw, struct fdb_entry *e, port_no_t port,
+			 uint64_t now_ns)
 {
 	port_no_t from = e->port, home;
 
 	switch (mac_move_decide(&sw->policy_mem->mac_move, &e->move, from, now_ns)) {
 	case MAC_MOVE:
-		place(sw, e->key, port, from, now_ns);
+		store_address(sw, e->key, port, from, now_ns);
 		break;
 	case MAC_PIN:
 		home = home_of(sw, e, port, now_ns);
-		note(sw, MAC_NOTICE_FLAPPING, home, e->key, home == port ? from : port);
+		add_mac_notice(sw, MAC_NOTICE_FLAPPING, home, e->key, home == port ? from : port);
 		if (home != from)
-			place(sw, e->key, home, from, now_ns);
+			store_address(sw, e->key, home, from, now_ns);
 		break;
 	case MAC_STAY:
 		fdb_count_held(&sw->fdb, port);
@@ -164,19 +165,19 @@ static void move(struct weir_switch *sw, struct fdb_entry *e, port_no_t port, ui
 	}
 }
 
-static void learn(struct weir_switch *sw, uint64_t key, port_no_t port, uint64_t now_ns)
+static void learn_address(struct weir_switch *sw, uint64_t key, port_no_t port, uint64_t now_ns)
 {
 	struct fdb_entry *e = fdb_find(&sw->fdb, key);
 
 	if (e == NULL) {
-		place(sw, key, port, FDB_NO_PORT, now_ns);
+		store_address(sw, key, port, FDB_NO_PORT, now_ns);
 	} else if (e->port == port) {
-		place(sw, key, port, port, now_ns);
+		store_address(sw, key, port, port, now_ns);
 	} else if (e->port < POLICY_MAX_PORTS && sw->policy_mem->ports[e->port].sticky) {
 		fdb_count_held(&sw->fdb, port);
-		note(sw, MAC_NOTICE_STICKY, port, key, e->port);
+		add_mac_notice(sw, MAC_NOTICE_STICKY, port, key, e->port);
 	} else if (!e->is_static) {
-		move(sw, e, port, now_ns);
+		move_address(sw, e, port, now_ns);
 	}
 }
 
@@ -191,7 +192,7 @@ static void learn_of(struct weir_switch *sw, struct worker *w, uint64_t now_ns)
 		// Reported before its port went down and was flushed.
 		// Or before it became a routed one.
 		if (learns(sw, (unsigned)rec.port))
-			learn(sw, rec.key, (port_no_t)rec.port, now_ns);
+			learn_address(sw, rec.key, (port_no_t)rec.port, now_ns);
 	}
 }
 

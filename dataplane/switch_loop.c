@@ -51,7 +51,7 @@ static void worker_free(struct worker_loop *l)
 	rte_free(l);
 }
 
-static int worker_create(struct weir_switch *sw, struct worker *w)
+static int worker_loop_create(struct weir_switch *sw, struct worker *w)
 {
 	struct worker_loop *l = rte_zmalloc("loop", sizeof(*l), 64);
 
@@ -85,7 +85,7 @@ int loops_prepare(struct weir_switch *sw, const struct policy *p)
 	rng_init(&sw->loops->rng, sw->seed);
 	sw->loops->id = draw(sw);
 	for (unsigned i = 0; err == 0 && i < sw->n_workers; i++)
-		err = worker_create(sw, sw->workers[i]);
+		err = worker_loop_create(sw, sw->workers[i]);
 	if (err != 0)
 		loops_free(sw);
 	return err;

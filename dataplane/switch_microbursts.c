@@ -17,7 +17,7 @@ static struct worker_microbursts *made(const struct worker *w)
 	return atomic_load_explicit(&w->microbursts_made, memory_order_relaxed);
 }
 
-static int worker_create(struct weir_switch *sw, struct worker *w)
+static int worker_microbursts_create(struct weir_switch *sw, struct worker *w)
 {
 	uint32_t n = RING_LEAST, want = w->n_owned * MICROBURST_PARTS * RING_WINDOWS;
 	struct worker_microbursts *m =
@@ -44,7 +44,7 @@ int microbursts_prepare(struct weir_switch *sw, const struct policy *p)
 
 	for (unsigned i = 0; err == 0 && p->microbursts.window_ns != 0 && i < sw->n_workers; i++)
 		if (made(sw->workers[i]) == NULL)
-			err = worker_create(sw, sw->workers[i]);
+			err = worker_microbursts_create(sw, sw->workers[i]);
 	return err;
 }
 

@@ -15,7 +15,7 @@ static bool carries(const struct weir_switch *sw, unsigned port, unsigned vid)
 // ---- numbers
 
 // The first place that neither policy has; where there is none, one that the next one has not.
-static uint8_t first_of(const bool taken[POLICY_MAX_SVIS], const bool held[POLICY_MAX_SVIS])
+static uint8_t first_free_svi(const bool taken[POLICY_MAX_SVIS], const bool held[POLICY_MAX_SVIS])
 {
 	uint8_t i = 0;
 
@@ -46,7 +46,7 @@ static void places(const struct policy *running, const struct policy *next,
 	for (unsigned i = 0; i < next->n_svis; i++) {
 		if (place[i] != UINT8_MAX || next->svis[i].vid == 0)
 			continue;
-		place[i] = first_of(taken, held);
+		place[i] = first_free_svi(taken, held);
 		taken[place[i]] = true;
 	}
 }

@@ -16,7 +16,7 @@ struct tunnels {
 	bool v6;
 };
 
-static void keep(struct tunnels *t, const struct vtep *v)
+static void store_vtep_peers(struct tunnels *t, const struct vtep *v)
 {
 	memset(t->peers, 0, sizeof(t->peers));
 	t->v6 = v != NULL && v->v6;
@@ -39,7 +39,7 @@ int vxlan_prepare(struct weir_switch *sw, const struct policy *p)
 	sw->tunnels = rte_zmalloc("tunnels", sizeof(*sw->tunnels), 64);
 	if (sw->tunnels == NULL)
 		return -ENOMEM;
-	keep(sw->tunnels, p->vtep);
+	store_vtep_peers(sw->tunnels, p->vtep);
 	return 0;
 }
 
@@ -52,7 +52,7 @@ void vxlan_free(struct weir_switch *sw)
 
 // ---- counters
 
-static void add(void *to, const void *from, size_t bytes, bool less)
+static void add_tunnel_counters(void *to, const void *from, size_t bytes, bool less)
 {
 	for (size_t i = 0; i < bytes / sizeof(ctr_t); i++) {
 		uint64_t v = ctr_get((const ctr_t *)from + i);
@@ -66,7 +66,8 @@ static void sum_peer(const struct weir_switch *sw, unsigned peer, struct vxlan_p
 	memset(out, 0, sizeof(*out));
 	for (unsigned i = 0; i < sw->n_workers; i++)
 		if (sw->workers[i]->vxlan != NULL)
-			add(out, &sw->workers[i]->vxlan->peer[peer], sizeof(*out), false);
+			add_tunnel_counters(out, &sw->workers[i]->vxlan->peer[peer], sizeof(*out),
+					    false);
 }
 
 void switch_vxlan_peer(const struct weir_switch *sw, unsigned peer,
@@ -74,7 +75,7 @@ void switch_vxlan_peer(const struct weir_switch *sw, unsigned peer,
 {
 	sum_peer(sw, peer, out);
 	if (sw->tunnels != NULL)
-		add(out, &sw->tunnels->base[peer], sizeof(*out), true);
+		add_tunnel_counters(out, &sw->tunnels->base[peer], sizeof(*out), true);
 }
 
 void switch_vxlan_totals(const struct weir_switch *sw, struct vxlan_counters *out)
@@ -82,7 +83,7 @@ void switch_vxlan_totals(const struct weir_switch *sw, struct vxlan_counters *ou
 	memset(out, 0, sizeof(*out));
 	for (unsigned i = 0; i < sw->n_workers; i++)
 		if (sw->workers[i]->vxlan != NULL)
-			add(out, &sw->workers[i]->vxlan->all, sizeof(*out), false);
+			add_tunnel_counters(out, &sw->workers[i]->vxlan->all, sizeof(*out), false);
 }
 
 // ---- another policy
@@ -99,7 +100,7 @@ void vxlan_before_publish(struct weir_switch *sw, const struct vtep *v)
 	if (t == NULL)
 		return;
 	before = *t;
-	keep(t, v);
+	store_vtep_peers(t, v);
 	for (unsigned i = 0; i < VTEP_MAX_PEERS; i++) {
 		if (t->v6 == before.v6 &&
 		    memcmp(t->peers[i], before.peers[i], sizeof(t->peers[i])) == 0)

@@ -11,7 +11,8 @@
 
 enum { TTL = 64 };
 
-static bool refuse(struct worker *w, struct port *p, struct frame *f, enum drop_reason reason)
+static bool drop_tunnelled(struct worker *w, struct port *p, struct frame *f,
+			   enum drop_reason reason)
 {
 	fate_dropped(w, p, f, reason);
 	return false;
@@ -70,7 +71,7 @@ static bool take_tag_off(struct worker *w, struct port *p, struct frame *f,
 	int grown;
 
 	if (!bridge_may_pop(pkt))
-		return refuse(w, p, f, DROP_VLAN_EGRESS);
+		return drop_tunnelled(w, p, f, DROP_VLAN_EGRESS);
 	grown = bridge_edit_tag(f->m, TAG_POP, 0, 0);
 	f->len = (uint16_t)(f->len + grown);
 	return true;
@@ -85,7 +86,7 @@ static bool add_headers(struct worker *w, struct port *p, struct frame *f,
 	if (f->len + more <= UINT16_MAX)
 		frame = (uint8_t *)rte_pktmbuf_prepend(f->m, more);
 	if (frame == NULL)
-		return refuse(w, p, f, DROP_EGRESS_MTU);
+		return drop_tunnelled(w, p, f, DROP_EGRESS_MTU);
 	vxlan_write(frame, o);
 	f->len = (uint16_t)(f->len + more);
 	f->l3_off = ETH_HLEN_;
@@ -107,7 +108,7 @@ bool vxlan_encapsulate(struct worker *w, struct port *p, struct frame *f, unsign
 	uint32_t inner_len;
 
 	if (!vxlan_may_go(w, f, f->out_port, vid)) // as the policy is now
-		return refuse(w, p, f, f->tunnelled ? DROP_HAIRPIN : DROP_NO_EGRESS);
+		return drop_tunnelled(w, p, f, f->tunnelled ? DROP_HAIRPIN : DROP_NO_EGRESS);
 	o.v6 = v->v6;
 	o.src = v->source;
 	o.dst = v->peers[peer];
@@ -143,7 +144,7 @@ bool vxlan_is_for_vtep(const struct vtep *v, const struct frame *f, const struct
 	       (v->v6 ? memcmp(l3 + 24, v->source, 16) : memcmp(l3 + 16, v->source, 4)) == 0;
 }
 
-static enum drop_reason reason_of(enum vxlan_fault fault)
+static enum drop_reason reason_of_fault(enum vxlan_fault fault)
 {
 	static const uint8_t reasons[] = {
 		[VXLAN_OK] = N_DROP_REASONS,
@@ -222,26 +223,27 @@ bool vxlan_decapsulate(struct worker *w, struct port *p, struct burst *b, struct
 	struct pkt_info inner;
 	struct vxlan_found in;
 	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
-	enum drop_reason why = reason_of(vxlan_read(eth, f->m->data_len, f->l3_off, pkt, &in));
+	enum drop_reason why =
+		reason_of_fault(vxlan_read(eth, f->m->data_len, f->l3_off, pkt, &in));
 	uint16_t vid = 0;
 	uint8_t peer = 0;
 
 	if (why == N_DROP_REASONS)
 		why = find_tunnel(v, f, in.vni, &vid, &peer);
 	if (why != N_DROP_REASONS)
-		return refuse(w, p, f, why);
+		return drop_tunnelled(w, p, f, why);
 	take_headers_off(f, &in);
 	eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
 	if (!parse(eth, f->len, &inner) || !may_leave_tunnel(w->pol, eth, &inner))
-		return refuse(w, p, f, DROP_VXLAN_INNER);
+		return drop_tunnelled(w, p, f, DROP_VXLAN_INNER);
 	if (!fdb_key_is_station(fdb_key_in_frame(eth + ETH_ALEN_, 0)))
-		return refuse(w, p, f, DROP_BAD_SOURCE);
+		return drop_tunnelled(w, p, f, DROP_BAD_SOURCE);
 	frame_set_kind(f, inner.kind == PKT_IPV4 || inner.kind == PKT_IPV6 ? inner.kind
 									    : PKT_OTHER);
 	f->l3_off = inner.l3_off;
 	f->ecn = ECN_NOT_ECT;
 	if (!set_inner_tos(w, f, &inner, pkt))
-		return refuse(w, p, f, DROP_VXLAN_ECN);
+		return drop_tunnelled(w, p, f, DROP_VXLAN_ECN);
 	ctr_inc(&w->vxlan->peer[peer].rx_packets);
 	ctr_add(&w->vxlan->peer[peer].rx_bytes, f->len);
 	ctr_add(&w->vxlan->all.nested, vxlan_is(&inner, v->port));

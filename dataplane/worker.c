@@ -251,7 +251,7 @@ void worker_use_policy(struct worker *w, const struct policy *pol)
 
 // The policy of this loop. A pause that a new one no longer obeys ends with it: the XON of a class
 // that is not obeyed would be ignored.
-static void take_policy(struct worker *w)
+static void take_new_policy(struct worker *w)
 {
 	const struct policy *pol = atomic_load_explicit(&w->sw->policy, memory_order_acquire);
 
@@ -389,7 +389,7 @@ uint64_t worker_step(struct worker *w, uint64_t now_ns)
 	begin_loop(w, now_ns);
 	w->settled = false;
 	find_due(w);
-	take_policy(w);
+	take_new_policy(w);
 	request = take_requests(w);
 	features_before_ingress(w);
 	take_handed(w);

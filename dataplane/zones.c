@@ -125,7 +125,7 @@ static bool ends(struct worker *w, struct port *p, struct frame *f, const struct
 	return true;
 }
 
-static void move(struct burst *b, unsigned from, unsigned to)
+static void move_in_burst(struct burst *b, unsigned from, unsigned to)
 {
 	b->frames[to] = b->frames[from];
 	b->unparsed &= ~(1u << to);
@@ -135,7 +135,7 @@ static void move(struct burst *b, unsigned from, unsigned to)
 		b->pkts[to] = b->pkts[from];
 }
 
-static void take_out(struct worker *w, struct burst *b, uint32_t forbidden)
+static void take_out_forbidden(struct worker *w, struct burst *b, uint32_t forbidden)
 {
 	uint16_t n = 0;
 
@@ -146,7 +146,7 @@ static void take_out(struct worker *w, struct burst *b, uint32_t forbidden)
 		    ends(w, worker_port(w, f->in_port), f, burst_pkt(b, i)))
 			continue;
 		if (n != i)
-			move(b, i, n);
+			move_in_burst(b, i, n);
 		n++;
 	}
 	b->n_in = n;
@@ -160,7 +160,7 @@ void zones_burst(struct worker *w, struct burst *b)
 		if ((others >> i & 1) && is_forbidden(w->zones, &b->frames[i]))
 			forbidden |= 1u << i;
 	if (unlikely(forbidden != 0))
-		take_out(w, b, forbidden);
+		take_out_forbidden(w, b, forbidden);
 }
 
 bool zones_pass(struct worker *w, struct port *p, struct frame *f, const struct pkt_info *pkt,

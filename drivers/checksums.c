@@ -57,7 +57,7 @@ static bool in_ipv6(uint8_t *at, uint32_t left, struct part *out)
 	return true;
 }
 
-static bool find(struct rte_mbuf *m, struct part *out)
+static bool find_l4_part(struct rte_mbuf *m, struct part *out)
 {
 	uint8_t *at = rte_pktmbuf_mtod(m, uint8_t *);
 	uint32_t left = m->data_len;
@@ -85,7 +85,7 @@ static bool finish(struct rte_mbuf *m)
 	uint16_t sum;
 	uint8_t *field;
 
-	if (!find(m, &part))
+	if (!find_l4_part(m, &part))
 		return false;
 	if (part.proto == IPPROTO_TCP)
 		field = part.start + offsetof(struct rte_tcp_hdr, cksum);

@@ -120,7 +120,7 @@ static int map_lcores(struct args *a, const struct live_eal_conf *conf, struct l
 
 // ---- memory
 
-static uint64_t read_number(const char *path)
+static uint64_t read_kernel_number(const char *path)
 {
 	uint64_t n = 0;
 	FILE *f = fopen(path, "re");
@@ -148,7 +148,7 @@ static uint64_t free_hugepage_bytes(void)
 		if (sscanf(e->d_name, "hugepages-%" SCNu64 "kB", &kib) != 1)
 			continue;
 		snprintf(path, sizeof(path), "%s/%s/free_hugepages", root, e->d_name);
-		sum += read_number(path) * kib * 1024;
+		sum += read_kernel_number(path) * kib * 1024;
 	}
 	closedir(dir);
 	return sum;
@@ -172,7 +172,7 @@ static uint64_t available_bytes(void)
 
 static uint64_t nr_hugepages_for(uint64_t need_mb)
 {
-	return read_number("/proc/sys/vm/nr_hugepages") + need_mb / 2 + 1;
+	return read_kernel_number("/proc/sys/vm/nr_hugepages") + need_mb / 2 + 1;
 }
 
 // On normal pages the mempool lets no element cross a page: one per page, up to twice the memory.
@@ -359,7 +359,7 @@ static const struct kind {
 	{"vdev:", false, ethdev_open, NULL, NULL},
 };
 
-static const struct kind *kind_of(const char *device)
+static const struct kind *kind_of_device(const char *device)
 {
 	for (size_t i = 0; i < RTE_DIM(kinds); i++) {
 		size_t len = strlen(kinds[i].prefix);
@@ -372,12 +372,12 @@ static const struct kind *kind_of(const char *device)
 
 bool live_device_valid(const char *device)
 {
-	return kind_of(device) != NULL;
+	return kind_of_device(device) != NULL;
 }
 
 void live_eal_device(struct live_eal_conf *conf, const char *device)
 {
-	const struct kind *k = kind_of(device);
+	const struct kind *k = kind_of_device(device);
 
 	if (k == NULL || !k->pci)
 		return;
@@ -414,7 +414,7 @@ int live_pool_create(uint32_t n_frames, uint32_t max_frame, struct rte_mempool *
 int live_open(const char *device, const struct live_conf *conf, struct live_port *out,
 	      struct live_text *text)
 {
-	const struct kind *k = kind_of(device);
+	const struct kind *k = kind_of_device(device);
 	const struct keep keep = keep_default();
 	struct live_conf c = *conf;
 	struct live_port port = {0};
@@ -451,7 +451,7 @@ int live_open(const char *device, const struct live_conf *conf, struct live_port
 int live_program_load(const char *device, uint32_t max_frame, struct xdp_attach **out,
 		      struct live_text *text)
 {
-	const struct kind *k = kind_of(device);
+	const struct kind *k = kind_of_device(device);
 	struct xdp_attach *a;
 	int rc;
 
@@ -478,7 +478,7 @@ void live_program_free(struct xdp_attach *program)
 
 enum live_state live_device_state(const char *device)
 {
-	const struct kind *k = kind_of(device);
+	const struct kind *k = kind_of_device(device);
 
 	return k == NULL || k->state == NULL ? LIVE_READY : k->state(device + strlen(k->prefix));
 }
@@ -507,7 +507,7 @@ struct port_facts live_facts(const struct live_conf *conf)
 
 int live_probe(const char *device, struct live_info *out, struct live_text *text)
 {
-	const struct kind *k = kind_of(device);
+	const struct kind *k = kind_of_device(device);
 
 	*out = (struct live_info){0};
 	if (k == NULL || k->probe == NULL)

@@ -83,7 +83,7 @@ static struct fdb_port *make_port(struct fdb *f, unsigned port)
 	return fdb_port_at(f, port);
 }
 
-static void changed(struct fdb *f, uint64_t key)
+static void fdb_version_bump(struct fdb *f, uint64_t key)
 {
 	atomic_fetch_add_explicit(&f->version[fdb_slot(key) % FDB_VERSIONS], 1,
 				  memory_order_release);
@@ -97,7 +97,7 @@ static uint32_t vlan_of(uint64_t key)
 }
 
 // NULL: the VLAN has never had an address at this port.
-static struct fdb_vlan *list_of(const struct fdb_port *p, uint32_t vlan)
+static struct fdb_vlan *vlan_list_of(const struct fdb_port *p, uint32_t vlan)
 {
 	struct fdb_vlan *block = p->vlans[vlan / FDB_VLAN_BLOCK];
 
@@ -106,7 +106,7 @@ static struct fdb_vlan *list_of(const struct fdb_port *p, uint32_t vlan)
 
 static uint32_t listed_in(const struct fdb_port *p, uint32_t vlan)
 {
-	const struct fdb_vlan *v = list_of(p, vlan);
+	const struct fdb_vlan *v = vlan_list_of(p, vlan);
 
 	return v == NULL ? 0 : v->n;
 }
@@ -139,7 +139,7 @@ static void count_listed(struct fdb *f, const struct fdb_entry *e, int by)
 static void enlist(struct fdb *f, struct fdb_entry *e, uint64_t now_ns)
 {
 	struct fdb_port *p = fdb_port_at(f, e->port);
-	struct fdb_vlan *v = list_of(p, vlan_of(e->key));
+	struct fdb_vlan *v = vlan_list_of(p, vlan_of(e->key));
 	uint32_t pos = (uint32_t)(e - f->entries);
 
 	e->listed_ns = now_ns;
@@ -159,7 +159,7 @@ static void enlist(struct fdb *f, struct fdb_entry *e, uint64_t now_ns)
 static void delist(struct fdb *f, const struct fdb_entry *e)
 {
 	struct fdb_port *p = fdb_port_at(f, e->port);
-	struct fdb_vlan *v = list_of(p, vlan_of(e->key));
+	struct fdb_vlan *v = vlan_list_of(p, vlan_of(e->key));
 
 	if (e->older != FDB_NONE)
 		f->entries[e->older].newer = e->newer;
@@ -183,7 +183,7 @@ static struct fdb_vlan *fullest(struct fdb_port *p)
 		for (uint32_t vlan = 0; vlan < FDB_VLANS; vlan++)
 			if (listed_in(p, vlan) > listed_in(p, p->fullest))
 				p->fullest = vlan;
-	return list_of(p, p->fullest);
+	return vlan_list_of(p, p->fullest);
 }
 
 // Forgets the oldest address of the port. An address that was used since it was listed becomes the
@@ -232,7 +232,8 @@ static port_no_t greediest(const struct fdb *f, port_no_t port)
 }
 
 // Makes room for another address of the port. A new one needs a place in the table as well.
-static struct fdb_evicted make_room(struct fdb *f, port_no_t port, bool is_new, bool is_static)
+static struct fdb_evicted make_room_for_address(struct fdb *f, port_no_t port, bool is_new,
+						bool is_static)
 {
 	const struct fdb_port *p = is_static ? NULL : fdb_port_at(f, port);
 	port_no_t from = port;
@@ -276,14 +277,14 @@ struct fdb_entry *fdb_find(struct fdb *f, uint64_t key)
 }
 
 // A place for a new address, or for an address at its new port. what: the port, FDB_STALE with it.
-static struct fdb_entry *place(struct fdb *f, uint64_t key, unsigned what)
+static struct fdb_entry *place_address(struct fdb *f, uint64_t key, unsigned what)
 {
 	if (rte_hash_add_key_data(f->hash, &key, (void *)(uintptr_t)what) != 0)
 		return NULL;
 	return find_any(f, key);
 }
 
-static void count(struct fdb *f, port_no_t port, bool added, bool moved, bool refused)
+static void count_learn_outcome(struct fdb *f, port_no_t port, bool added, bool moved, bool refused)
 {
 	struct fdb_port *p = port < FDB_MAX_PORTS ? fdb_port_at(f, port) : NULL;
 
@@ -318,16 +319,16 @@ int fdb_learn(struct fdb *f, uint64_t key, port_no_t port, bool is_static, uint6
 		return -EEXIST;
 	if ((port < FDB_MAX_PORTS && make_port(f, port) == NULL) ||
 	    (!is_static && !make_list(fdb_port_at(f, port), vlan_of(key)))) {
-		count(f, port, false, false, true);
+		count_learn_outcome(f, port, false, false, true);
 		return -ENOSPC;
 	}
 	if (is_new || moved) {
-		gone = make_room(f, port, is_new, is_static);
+		gone = make_room_for_address(f, port, is_new, is_static);
 		if (evicted != NULL)
 			*evicted = gone;
-		e = is_new && full_of_static(f, is_static) ? NULL : place(f, key, port);
+		e = is_new && full_of_static(f, is_static) ? NULL : place_address(f, key, port);
 		if (e == NULL) {
-			count(f, port, false, false, true);
+			count_learn_outcome(f, port, false, false, true);
 			return -ENOSPC;
 		}
 	}
@@ -346,9 +347,9 @@ int fdb_learn(struct fdb *f, uint64_t key, port_no_t port, bool is_static, uint6
 	gauge_set(&e->seen_ns, now_ns);
 	if (!is_static)
 		enlist(f, e, now_ns);
-	count(f, port, is_new && !is_static, moved, false);
+	count_learn_outcome(f, port, is_new && !is_static, moved, false);
 	if (is_new || moved)
-		changed(f, key);
+		fdb_version_bump(f, key);
 	return moved;
 }
 
@@ -362,7 +363,7 @@ void fdb_forget(struct fdb *f, uint64_t key)
 		delist(f, &f->entries[pos]);
 	f->entries[pos].used = false;
 	f->count--;
-	changed(f, key);
+	fdb_version_bump(f, key);
 }
 
 unsigned fdb_age(struct fdb *f, uint64_t now_ns, uint64_t age_ns, uint64_t *keys, unsigned n)
@@ -419,12 +420,12 @@ void fdb_count_held(struct fdb *f, port_no_t port)
 
 static void to_stale(struct fdb *f, struct fdb_entry *e)
 {
-	if (e->is_stale || place(f, e->key, e->port | FDB_STALE) == NULL)
+	if (e->is_stale || place_address(f, e->key, e->port | FDB_STALE) == NULL)
 		return;
 	count_listed(f, e, -1);
 	e->is_stale = true;
 	count_listed(f, e, 1);
-	changed(f, e->key);
+	fdb_version_bump(f, e->key);
 }
 
 void fdb_make_stale(struct fdb *f, port_no_t port)
@@ -432,7 +433,7 @@ void fdb_make_stale(struct fdb *f, port_no_t port)
 	struct fdb_port *p = fdb_port_at(f, port);
 
 	for (uint32_t vlan = 0; p != NULL && p->n != 0 && vlan < FDB_VLANS; vlan++) {
-		const struct fdb_vlan *v = list_of(p, vlan);
+		const struct fdb_vlan *v = vlan_list_of(p, vlan);
 
 		for (uint32_t i = v == NULL ? FDB_NONE : v->oldest; i != FDB_NONE;
 		     i = f->entries[i].newer)
@@ -467,7 +468,7 @@ static port_no_t port_in_table(const struct fdb *f, uint64_t key, int32_t *pos)
 }
 
 // Where the set has an answer for the key, or FDB_CACHE_WAYS.
-static unsigned way_of(const struct fdb_set *s, uint64_t key)
+static unsigned cache_way_of(const struct fdb_set *s, uint64_t key)
 {
 	unsigned i = 0;
 
@@ -478,12 +479,12 @@ static unsigned way_of(const struct fdb_set *s, uint64_t key)
 
 // Keeps an answer in place of the one before for the same key, of one that was forgotten, or of the
 // oldest.
-static void keep(struct fdb_set *s, uint64_t key, uint64_t word)
+static void keep_cached_answer(struct fdb_set *s, uint64_t key, uint64_t word)
 {
-	unsigned i = way_of(s, key);
+	unsigned i = cache_way_of(s, key);
 
 	if (i == FDB_CACHE_WAYS)
-		i = way_of(s, 0);
+		i = cache_way_of(s, 0);
 	if (i == FDB_CACHE_WAYS)
 		i--;
 	memmove(&s->way[1], &s->way[0], i * sizeof(s->way[0]));
@@ -497,7 +498,7 @@ port_no_t fdb_lookup_table(const struct fdb *f, struct fdb_cache *c, uint64_t ke
 	int32_t pos;
 	port_no_t port = port_in_table(f, key, &pos);
 
-	keep(&c->dst[slot], key, (uint64_t)version << FDB_PORT_BITS | port);
+	keep_cached_answer(&c->dst[slot], key, (uint64_t)version << FDB_PORT_BITS | port);
 	return port;
 }
 
@@ -506,7 +507,7 @@ bool fdb_source_table(const struct fdb *f, struct fdb_cache *c, uint64_t key, po
 {
 	int32_t pos;
 
-	keep(&c->src[fdb_slot(key)], key, fdb_source_word(port, now_ns));
+	keep_cached_answer(&c->src[fdb_slot(key)], key, fdb_source_word(port, now_ns));
 	*lives_at = port_in_table(f, key, &pos);
 	if (*lives_at != port)
 		return true;

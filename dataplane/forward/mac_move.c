@@ -28,7 +28,7 @@ static struct mac_stay *stay_at(struct mac_move *m, port_no_t port, uint64_t now
 	return least;
 }
 
-static void count(struct mac_move *m, port_no_t from, uint64_t now_ns)
+static void count_mac_move(struct mac_move *m, port_no_t from, uint64_t now_ns)
 {
 	struct mac_stay *s = stay_at(m, from, now_ns);
 	uint64_t stay_ns = now_ns - m->since_ns;
@@ -51,7 +51,7 @@ enum mac_move_verdict mac_move_decide(const struct mac_move_params *p, struct ma
 		return MAC_MOVE;
 	if (now_ns < m->held_until_ns)
 		return MAC_STAY;
-	count(m, from, now_ns);
+	count_mac_move(m, from, now_ns);
 	if (m->n <= p->limit)
 		return MAC_MOVE;
 	m->held_until_ns = now_ns + p->hold_ns;

@@ -152,8 +152,8 @@ static struct rte_fib6 *fib6_make(const char *name, const struct policy_routes *
 // ---- the table
 
 // A flat one for many prefixes. A tree where there are few, or no memory for a flat one.
-static int make(struct route_table *t, uint8_t family, const char *name,
-		const struct policy_routes *r)
+static int make_fib(struct route_table *t, uint8_t family, const char *name,
+		    const struct policy_routes *r)
 {
 	struct census c = census_of(r, family);
 	bool flat = c.n >= ROUTE_FLAT_FROM && !r->compact;
@@ -215,7 +215,7 @@ int route_table_create(const char *name, const struct policy *pol, struct route_
 	for (uint32_t i = 0; i < r->n_nexthops; i++)
 		atomic_init(&t->adj[i], first_adj(&r->nexthops[i]));
 	find_defaults(t, r);
-	if (make(t, FAMILY_V4, name, r) != 0 || make(t, FAMILY_V6, name, r) != 0) {
+	if (make_fib(t, FAMILY_V4, name, r) != 0 || make_fib(t, FAMILY_V6, name, r) != 0) {
 		route_table_destroy(t);
 		return -ENOMEM;
 	}

@@ -77,14 +77,14 @@ static void set_key(struct zone_entry *e, bool v4, struct ip_key key)
 		((struct zone_slot *)e)->key = key;
 }
 
-static size_t place_of(const struct zone_index *x, const struct zone_entry *e)
+static size_t slot_of_entry(const struct zone_index *x, const struct zone_entry *e)
 {
 	return (size_t)(e - (const struct zone_entry *)x->slots);
 }
 
-static uint64_t *row_of(const struct zone_table *t, const struct zone_entry *e, bool v4)
+static uint64_t *row_of_entry(const struct zone_table *t, const struct zone_entry *e, bool v4)
 {
-	uint32_t no = v4 ? t->v4_row[place_of(&t->v4, e)] : e->row;
+	uint32_t no = v4 ? t->v4_row[slot_of_entry(&t->v4, e)] : e->row;
 
 	return &t->rows[(size_t)no * t->row_words];
 }
@@ -100,16 +100,17 @@ static struct zone_entry *entry_of(struct zone_table *t, bool v4, struct ip_key 
 		return e;
 	set_key(e, v4, key);
 	if (v4)
-		t->v4_row[place_of(x, e)] = t->n_rows++;
+		t->v4_row[slot_of_entry(x, e)] = t->n_rows++;
 	else
 		e->row = t->n_rows++;
 	return e;
 }
 
-static void add(struct zone_table *t, bool v4, struct ip_key key, const struct zone_station *s)
+static void add_zone_entry(struct zone_table *t, bool v4, struct ip_key key,
+			   const struct zone_station *s)
 {
 	struct zone_entry *e = entry_of(t, v4, key);
-	uint64_t *row = row_of(t, e, v4);
+	uint64_t *row = row_of_entry(t, e, v4);
 
 	row[0] = (row[0] & ROLES) | s->roles | (uint64_t)s->at << AT_SHIFT;
 	e->sum &= (1u << ZONE_SUM_BITS) - 1;
@@ -125,11 +126,11 @@ static void add_station(struct zone_table *t, const struct zone_station *s)
 	static const uint8_t none[6];
 
 	if (memcmp(s->mac, none, sizeof(none)) != 0)
-		add(t, false, zone_key_mac(s->mac), s);
+		add_zone_entry(t, false, zone_key_mac(s->mac), s);
 	if (s->addr.family == FAMILY_V4)
-		add(t, true, zone_key_v4(s->addr.ip), s);
+		add_zone_entry(t, true, zone_key_v4(s->addr.ip), s);
 	else if (s->addr.family == FAMILY_V6)
-		add(t, false, ip_key_v6(s->addr.ip), s);
+		add_zone_entry(t, false, ip_key_v6(s->addr.ip), s);
 }
 
 static void index_init(struct zone_index *x, void *slots, bool v4, uint32_t n, uint64_t seed)
@@ -209,7 +210,7 @@ static const uint64_t *set_of(const struct zone_table *t, const struct zone_entr
 	const uint8_t *first = t->v4.slots, *at = (const uint8_t *)e;
 	bool v4 = at >= first && at <= first + t->v4.mask;
 
-	return row_of(t, e, v4);
+	return row_of_entry(t, e, v4);
 }
 
 bool zone_share(const struct zone_table *t, const struct zone_entry *a, const struct zone_entry *b)
@@ -246,7 +247,7 @@ static const struct zone_entry *station_at(const struct zone_table *t, const str
 
 	if (zone_is_free(e, v4))
 		return NULL;
-	at = row_of(t, e, v4)[0] >> AT_SHIFT;
+	at = row_of_entry(t, e, v4)[0] >> AT_SHIFT;
 	if (at == 0 || at == port + 1u)
 		return e;
 	*stray = (port_no_t)at;

@@ -83,7 +83,7 @@ void icrc_put(uint8_t *at, uint32_t crc)
 		at[i] = (uint8_t)(crc >> 8 * i);
 }
 
-static uint32_t ip_len(const uint8_t *l3, enum pkt_kind kind)
+static uint32_t ip_packet_len(const uint8_t *l3, enum pkt_kind kind)
 {
 	const struct ipv4_hdr *v4 = (const void *)l3;
 	const struct ipv6_hdr *v6 = (const void *)l3;
@@ -102,7 +102,7 @@ bool icrc_check(const uint8_t *frame, uint32_t len, const struct pkt_info *info)
 	if (!info->roce)
 		return false;
 	hlen = (uint32_t)info->l4_off - info->l3_off;
-	total = ip_len(l3, info->kind);
+	total = ip_packet_len(l3, info->kind);
 	if (total > len - info->l3_off || total < hlen + ROCE_L4_HLEN + ROCE_ICRC_LEN)
 		return false;
 	icrc_put(want, icrc_at(l3, hlen, total - ROCE_ICRC_LEN, info->kind));

@@ -71,7 +71,7 @@ uint16_t vxlan_sport(const uint8_t *frame, uint32_t len, const struct pkt_info *
 // ---- in
 
 // The end of the IP packet at l3.
-static uint32_t ip_len(const uint8_t *l3, uint8_t kind)
+static uint32_t outer_ip_len(const uint8_t *l3, uint8_t kind)
 {
 	if (kind == PKT_IPV4)
 		return be16_get(&((const struct ipv4_hdr *)l3)->total_len);
@@ -90,7 +90,8 @@ enum vxlan_fault vxlan_read(const uint8_t *frame, uint32_t stored, unsigned l3_o
 			    const struct pkt_info *pkt, struct vxlan_found *out)
 {
 	const uint8_t *l3 = frame + l3_off;
-	uint32_t off = l3_off + pkt->l4_off - pkt->l3_off, end = l3_off + ip_len(l3, pkt->kind);
+	uint32_t off = l3_off + pkt->l4_off - pkt->l3_off;
+	uint32_t end = l3_off + outer_ip_len(l3, pkt->kind);
 	const struct udp_hdr *udp = (const void *)(frame + off);
 	const struct vxlan_hdr *vxlan = (const void *)(udp + 1);
 	uint32_t headers = sizeof(*udp) + sizeof(*vxlan), udp_len;

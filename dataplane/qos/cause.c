@@ -14,7 +14,7 @@ void cause_offer(struct pause_cause *c, unsigned port, const uint32_t held[N_QUE
 }
 
 // Bitmap of the classes whose frames wait in a queue.
-static uint8_t classes_of(const uint8_t class_to_queue[N_CLASSES], unsigned queue)
+static uint8_t classes_in_queue(const uint8_t class_to_queue[N_CLASSES], unsigned queue)
 {
 	uint8_t classes = 0;
 
@@ -27,7 +27,7 @@ static uint8_t classes_of(const uint8_t class_to_queue[N_CLASSES], unsigned queu
 void cause_name_class(struct pause_cause *c, const uint8_t class_to_queue[N_CLASSES],
 		      uint8_t paused, uint8_t lossless)
 {
-	uint8_t classes = classes_of(class_to_queue, c->queue);
+	uint8_t classes = classes_in_queue(class_to_queue, c->queue);
 
 	c->paused = (classes & paused) != 0;
 	if (c->paused)

@@ -117,7 +117,7 @@ void pfc_rx_expire(struct pfc_rx_state *s, uint64_t now_ns)
 }
 
 // Of these classes; UINT64_MAX: there is none.
-static uint64_t first_of(uint8_t classes, const uint64_t at_ns[N_CLASSES])
+static uint64_t earliest_of_classes(uint8_t classes, const uint64_t at_ns[N_CLASSES])
 {
 	uint64_t first = UINT64_MAX;
 
@@ -128,7 +128,7 @@ static uint64_t first_of(uint8_t classes, const uint64_t at_ns[N_CLASSES])
 
 uint64_t pfc_rx_next(const struct pfc_rx_state *s)
 {
-	return first_of(s->paused, s->until_ns);
+	return earliest_of_classes(s->paused, s->until_ns);
 }
 
 // Pauses of these classes end now, or when they ran out, if that is earlier.
@@ -236,7 +236,7 @@ void pfc_tx_clear(struct pfc_tx_state *s, uint64_t now_ns)
 
 uint64_t pfc_tx_next(const struct pfc_tx_state *s)
 {
-	return first_of(s->paused, s->refresh_ns);
+	return earliest_of_classes(s->paused, s->refresh_ns);
 }
 
 // ---- early warning

@@ -71,7 +71,7 @@ static void change_ends(struct flow *f)
 			      memory_order_release);
 }
 
-static struct flow_port *port_of(struct flow_table *t, const struct flow *f)
+static struct flow_port *in_port_of_entry(struct flow_table *t, const struct flow *f)
 {
 	return &t->ports[flow_way_of(gauge_get(&f->way)).in_port % FLOW_PORTS];
 }
@@ -107,8 +107,8 @@ static void clear(struct flow *f, const struct flow_key *k)
 	relaxed_set(&f->addresses, FLOW_NONE);
 }
 
-static void begin(struct flow_table *t, uint32_t id, const struct flow_key *k,
-		  struct flow_arrival at)
+static void begin_entry(struct flow_table *t, uint32_t id, const struct flow_key *k,
+			struct flow_arrival at)
 {
 	struct flow_way way = {.in_port = at.port, .out_port = FLOW_NO_PORT, .kind = at.kind};
 	struct flow *f = &t->flows[id];
@@ -120,14 +120,14 @@ static void begin(struct flow_table *t, uint32_t id, const struct flow_key *k,
 	gauge_set(&f->first_ns, at.now_ns);
 	gauge_set(&f->last, flow_pack_last(0, FLOW_APART, at.now_ns)); // `highest` is 0
 	change_ends(f);
-	p = port_of(t, f);
+	p = in_port_of_entry(t, f);
 	gauge_set(&p->used, gauge_get(&p->used) + 1);
 	ctr_inc(&t->made);
 }
 
 static void is_gone(struct flow_table *t, uint32_t id, const struct flow_hooks *hooks)
 {
-	struct flow_port *p = port_of(t, &t->flows[id]);
+	struct flow_port *p = in_port_of_entry(t, &t->flows[id]);
 
 	if (hooks != NULL && hooks->gone != NULL)
 		hooks->gone(hooks->arg, id);
@@ -172,7 +172,7 @@ static void evict(struct flow_table *t, struct flow_arrival at, const struct flo
 		const struct flow *f = &t->flows[t->evict_cursor];
 		uint64_t seen_ns = flow_seen_ns(f, at.now_ns);
 
-		if (gauge_get(&port_of(t, f)->used) > t->share && seen_ns < id_ns) {
+		if (gauge_get(&in_port_of_entry(t, f)->used) > t->share && seen_ns < id_ns) {
 			id = t->evict_cursor;
 			id_ns = seen_ns;
 		}
@@ -183,15 +183,15 @@ static void evict(struct flow_table *t, struct flow_arrival at, const struct flo
 		return;
 	k = t->flows[id].key;
 	ctr_inc(&t->evicted);
-	ctr_inc(&port_of(t, &t->flows[id])->evicted);
+	ctr_inc(&in_port_of_entry(t, &t->flows[id])->evicted);
 	free_entry(t, id, hooks);
 	if (hooks != NULL && hooks->evicted != NULL)
 		hooks->evicted(hooks->arg, &k, at.now_ns);
 }
 
 // The key is not in the table.
-static uint32_t make(struct flow_table *t, const struct flow_key *k, uint32_t hash,
-		     struct flow_arrival at, const struct flow_hooks *hooks)
+static uint32_t make_entry(struct flow_table *t, const struct flow_key *k, uint32_t hash,
+			   struct flow_arrival at, const struct flow_hooks *hooks)
 {
 	uint32_t id = free_place(t);
 
@@ -214,7 +214,7 @@ static uint32_t make(struct flow_table *t, const struct flow_key *k, uint32_t ha
 	else
 		relaxed_set(&t->n_used, relaxed_get(&t->n_used) + 1);
 	gauge_set(&t->used, gauge_get(&t->used) + 1);
-	begin(t, id, k, at);
+	begin_entry(t, id, k, at);
 	return id;
 }
 
@@ -225,7 +225,7 @@ void flow_begin_anew(struct flow_table *t, uint32_t id, struct flow_arrival at,
 
 	is_gone(t, id, hooks);
 	ctr_inc(&t->aged);
-	begin(t, id, &k, at);
+	begin_entry(t, id, &k, at);
 }
 
 uint32_t flow_take(struct flow_table *t, const struct flow_key *k, uint32_t hash,
@@ -238,7 +238,7 @@ uint32_t flow_take(struct flow_table *t, const struct flow_key *k, uint32_t hash
 		return id;
 	*news = FLOW_BEGUN;
 	if (id == FLOW_NONE)
-		return make(t, k, hash, at, hooks);
+		return make_entry(t, k, hash, at, hooks);
 	flow_begin_anew(t, id, at, hooks);
 	return id;
 }

@@ -40,7 +40,7 @@ static inline uint32_t other(const struct flow_map *m, uint32_t hash, uint32_t b
 	return (bucket ^ (hash * 0x85ebca6bu >> 8 | 1)) & m->mask;
 }
 
-static inline const struct flow_key *key_of(const struct flow_map *m, uint32_t index)
+static inline const struct flow_key *key_at_index(const struct flow_map *m, uint32_t index)
 {
 	return (const void *)(m->elements + (size_t)index * m->stride);
 }
@@ -51,7 +51,7 @@ static uint32_t find_in(const struct flow_map *m, const struct flow_bucket *b,
 	for (unsigned found = flow_bucket_slots(b, hash); found != 0; found &= found - 1) {
 		uint32_t index = b->index[__builtin_ctz(found)];
 
-		if (flow_key_alike(key_of(m, index), k, m->spare))
+		if (flow_key_alike(key_at_index(m, index), k, m->spare))
 			return index;
 	}
 	return FLOW_NONE;
@@ -67,7 +67,7 @@ uint32_t flow_map_find(const struct flow_map *m, const struct flow_key *k, uint3
 	return find_in(m, &m->buckets[other(m, hash, bucket)], k, hash);
 }
 
-static bool put(struct flow_bucket *b, uint32_t hash, uint32_t index)
+static bool put_in_bucket(struct flow_bucket *b, uint32_t hash, uint32_t index)
 {
 	unsigned free = flow_bucket_slots(b, 0);
 	unsigned at;
@@ -81,14 +81,14 @@ static bool put(struct flow_bucket *b, uint32_t hash, uint32_t index)
 }
 
 // Moves one key of a full bucket to its other one. False: none has room there.
-static bool make_room(struct flow_map *m, uint32_t bucket)
+static bool make_room_in_bucket(struct flow_map *m, uint32_t bucket)
 {
 	struct flow_bucket *b = &m->buckets[bucket];
 
 	for (unsigned i = 0; i < FLOW_BUCKET_SLOTS; i++) {
 		struct flow_bucket *to = &m->buckets[other(m, b->tag[i], bucket)];
 
-		if (!put(to, b->tag[i], b->index[i]))
+		if (!put_in_bucket(to, b->tag[i], b->index[i]))
 			continue;
 		b->tag[i] = 0;
 		return true;
@@ -100,14 +100,15 @@ bool flow_map_add(struct flow_map *m, uint32_t hash, uint32_t index)
 {
 	uint32_t first = hash & m->mask, second = other(m, hash, first);
 
-	if (put(&m->buckets[first], hash, index) || put(&m->buckets[second], hash, index)) {
+	if (put_in_bucket(&m->buckets[first], hash, index) ||
+	    put_in_bucket(&m->buckets[second], hash, index)) {
 		m->n++;
 		return true;
 	}
-	if (make_room(m, first))
-		put(&m->buckets[first], hash, index);
-	else if (make_room(m, second))
-		put(&m->buckets[second], hash, index);
+	if (make_room_in_bucket(m, first))
+		put_in_bucket(&m->buckets[first], hash, index);
+	else if (make_room_in_bucket(m, second))
+		put_in_bucket(&m->buckets[second], hash, index);
 	else
 		return false;
 	m->n++;

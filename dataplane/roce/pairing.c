@@ -18,7 +18,7 @@ static uint32_t at_most(uint32_t n, uint32_t max)
 }
 
 // Takes the next part of the memory; base NULL: only adds up.
-static void *part(uint8_t *base, size_t *at, size_t bytes)
+static void *take_memory_part(uint8_t *base, size_t *at, size_t bytes)
 {
 	void *here = base == NULL ? NULL : base + *at;
 
@@ -30,8 +30,8 @@ static void *part(uint8_t *base, size_t *at, size_t bytes)
 static void *pool_part(struct pool *pool, uint8_t *base, size_t *at, uint32_t n, uint32_t stride)
 {
 	pool->n = n;
-	pool->free = part(base, at, n * sizeof(pool->free[0]));
-	return part(base, at, (size_t)n * stride);
+	pool->free = take_memory_part(base, at, n * sizeof(pool->free[0]));
+	return take_memory_part(base, at, (size_t)n * stride);
 }
 
 static void *table_part(struct table *t, uint8_t *base, size_t *at, uint32_t n, uint32_t stride,
@@ -41,7 +41,7 @@ static void *table_part(struct table *t, uint8_t *base, size_t *at, uint32_t n, 
 
 	t->entries = pool_part(&t->pool, base, at, n, stride);
 	t->map.seed = seed;
-	buckets = part(base, at, flow_map_bytes(n));
+	buckets = take_memory_part(base, at, flow_map_bytes(n));
 	if (base != NULL)
 		flow_map_init(&t->map, buckets, n, t->entries, stride);
 	return t->entries;
@@ -56,7 +56,7 @@ static size_t lay_out(struct pairing *p, void *mem, uint32_t n, uint32_t seed)
 	static_assert(FLOW_MAX / 32 + 320 <= UINT16_MAX, "slot_block.more");
 	while (n_stamps < n / 4)
 		n_stamps *= 2;
-	part(mem, &at, sizeof(*p));
+	take_memory_part(mem, &at, sizeof(*p));
 	p->address = table_part(&p->addresses, mem, &at, at_most(n, n / 4 + 1024),
 				sizeof(p->address[0]), seed);
 	p->reverse = table_part(&p->reverses, mem, &at, n, sizeof(p->reverse[0]), seed);
@@ -68,7 +68,7 @@ static size_t lay_out(struct pairing *p, void *mem, uint32_t n, uint32_t seed)
 	p->block = pool_part(&p->blocks, mem, &at, at_most(n / FEW_SLOTS + 1, n / 32 + 320),
 			     sizeof(p->block[0]));
 	p->out = pool_part(&p->outs, mem, &at, at_most(n, n / 8 + 1024), sizeof(p->out[0]));
-	p->stamps = part(mem, &at, n_stamps * sizeof(p->stamps[0]));
+	p->stamps = take_memory_part(mem, &at, n_stamps * sizeof(p->stamps[0]));
 	p->stamp_mask = n_stamps - 1;
 	return at;
 }
@@ -204,7 +204,7 @@ static bool grow(struct pairing *p, struct addresses *a)
 	b->bits = a->bits;
 	memcpy(b->ids, a->ids, sizeof(a->ids));
 	for (unsigned i = 0; i < FEW_SLOTS; i++)
-		b->sent[i] = flow_at(p, a->ids[i])->oldest;
+		b->sent[i] = flow_with_id(p, a->ids[i])->oldest;
 	a->block = block;
 	a->n_slots = WORD_SLOTS;
 	return true;
@@ -219,7 +219,7 @@ static unsigned free_slot(const struct pairing *p, struct addresses *a)
 
 	for (unsigned i = 0; i <= words; i++) {
 		unsigned w = (a->at / WORD_SLOTS + i) % words;
-		uint64_t free = ~word_at(p, a, w).bits->used & all;
+		uint64_t free = ~slot_word_at(p, a, w).bits->used & all;
 
 		if (i == 0)
 			free &= UINT64_MAX << a->at % WORD_SLOTS;
@@ -231,7 +231,7 @@ static unsigned free_slot(const struct pairing *p, struct addresses *a)
 
 static void slot_assign(struct pairing *p, struct addresses *a, uint32_t id)
 {
-	struct flow *f = flow_at(p, id);
+	struct flow *f = flow_with_id(p, id);
 	unsigned slot = free_slot(p, a);
 	uint32_t seq = relaxed_get(&a->seq);
 	struct word word;
@@ -245,7 +245,7 @@ static void slot_assign(struct pairing *p, struct addresses *a, uint32_t id)
 		why(f, WHY_CROWDED);
 		return;
 	}
-	word = word_at(p, a, slot / WORD_SLOTS);
+	word = slot_word_at(p, a, slot / WORD_SLOTS);
 	word.bits->used |= 1ull << slot % WORD_SLOTS;
 	word.bits->open |= 1ull << slot % WORD_SLOTS;
 	word.ids[slot % WORD_SLOTS] = id;
@@ -265,7 +265,7 @@ static void slot_give_back(struct pairing *p, struct addresses *a, struct flow *
 		a->n_slotless--;
 		return;
 	}
-	bits = word_at(p, a, slot / WORD_SLOTS).bits;
+	bits = slot_word_at(p, a, slot / WORD_SLOTS).bits;
 	bits->used &= ~(1ull << slot % WORD_SLOTS);
 	bits->open &= ~(1ull << slot % WORD_SLOTS);
 	relaxed_set(&f->slot, NO_SLOT);
@@ -279,7 +279,7 @@ static void slot_open(struct pairing *p, const struct flow *f, bool open)
 
 	if (slot >= DATAGRAM_SLOT)
 		return;
-	bits = word_at(p, &p->address[relaxed_get(&f->addresses)], slot / WORD_SLOTS).bits;
+	bits = slot_word_at(p, &p->address[relaxed_get(&f->addresses)], slot / WORD_SLOTS).bits;
 	bits->open &= ~(1ull << slot % WORD_SLOTS);
 	bits->open |= (uint64_t)open << slot % WORD_SLOTS;
 }
@@ -327,10 +327,10 @@ static void addresses_drop(struct pairing *p, struct addresses *a)
 // A flow begins, or ends, or another life of it begins: what was ruled out for it no longer holds.
 static void addresses_join(struct pairing *p, uint32_t id)
 {
-	struct flow *f = flow_at(p, id);
+	struct flow *f = flow_with_id(p, id);
 	uint32_t index = addresses_take(p, &f->key);
 	struct addresses *a = &p->address[index];
-	uint8_t kind = way_of(f).kind;
+	uint8_t kind = way_of_flow(f).kind;
 
 	relaxed_set(&f->addresses, index);
 	relaxed_set(&f->slot, NO_SLOT);
@@ -353,7 +353,7 @@ static void addresses_join(struct pairing *p, uint32_t id)
 
 static void addresses_leave(struct pairing *p, uint32_t id)
 {
-	struct flow *f = flow_at(p, id);
+	struct flow *f = flow_with_id(p, id);
 	uint32_t index = relaxed_get(&f->addresses);
 	struct addresses *a = &p->address[index];
 
@@ -372,7 +372,7 @@ static void addresses_leave(struct pairing *p, uint32_t id)
 
 static void addresses_anew(struct pairing *p, uint32_t id)
 {
-	struct flow *f = flow_at(p, id);
+	struct flow *f = flow_with_id(p, id);
 	struct addresses *a = &p->address[relaxed_get(&f->addresses)];
 
 	if (relaxed_get(&f->addresses) == FLOW_NONE || relaxed_get(&f->slot) == DATAGRAM_SLOT)
@@ -500,7 +500,7 @@ static bool is_ruled_out(const struct pairing *p, struct reverse *r, unsigned sl
 
 uint32_t pairing_candidates(const struct pairing *p, uint32_t id)
 {
-	const struct flow *f = flow_at(p, id);
+	const struct flow *f = flow_with_id(p, id);
 	uint32_t index = relaxed_get(&f->addresses), n = 0, at;
 	unsigned slot = relaxed_get(&f->slot);
 
@@ -583,8 +583,8 @@ const char *pairing_reason(const struct pairing *p, uint32_t id)
 		PAIR_REASONS(X)
 #undef X
 	};
-	uint8_t reason = relaxed_get(&flow_at(p, id)->peer_hint) & HINT_REASON;
-	uint8_t kind = way_of(flow_at(p, id)).kind;
+	uint8_t reason = relaxed_get(&flow_with_id(p, id)->peer_hint) & HINT_REASON;
+	uint8_t kind = way_of_flow(flow_with_id(p, id)).kind;
 
 	if (kind == FLOW_READ_REQUESTS || kind == FLOW_UNRELIABLE)
 		return text[kind == FLOW_UNRELIABLE ? WHY_UNRELIABLE : WHY_REQUESTS];
@@ -616,12 +616,12 @@ static void unpair(struct pairing *p, struct flow *f)
 	gauge_set(&f->pair, 0);
 	f->acked = FLOW_NONE;
 	gauge_set(&p->count.n_paired, gauge_get(&p->count.n_paired) - 1);
-	count_unpaired(p, f, flow_needs_pair(way_of(f).kind));
+	count_unpaired(p, f, flow_needs_pair(way_of_flow(f).kind));
 }
 
 void pair_drop(struct pairing *p, uint32_t id, ctr_t *counter, enum pair_reason reason)
 {
-	struct flow *f = flow_at(p, id);
+	struct flow *f = flow_with_id(p, id);
 
 	unpair(p, f);
 	ctr_inc(counter);
@@ -653,13 +653,13 @@ static void pair_up(struct pairing *p, struct flow *f, struct flow_pair pair)
 // is dropped: one of them is from a more trusted source.
 static bool make_way(struct pairing *p, uint32_t id, uint32_t reverse, enum pair_source source)
 {
-	uint8_t mine = pair_of(flow_at(p, id)).source, its = PAIR_NONE;
+	uint8_t mine = pair_of(flow_with_id(p, id)).source, its = PAIR_NONE;
 	uint32_t other = FLOW_NONE;
 
 	if (reverse != FLOW_NONE)
 		other = relaxed_get(&p->reverse[reverse].flow);
 	if (other != FLOW_NONE)
-		its = pair_of(flow_at(p, other)).source;
+		its = pair_of(flow_with_id(p, other)).source;
 	if ((mine != PAIR_NONE && mine < source) || (its != PAIR_NONE && its < source))
 		return false;
 	if (mine != PAIR_NONE)
@@ -671,12 +671,12 @@ static bool make_way(struct pairing *p, uint32_t id, uint32_t reverse, enum pair
 
 bool pair_set(struct pairing *p, uint32_t id, uint32_t qp, enum pair_source source)
 {
-	struct flow *f = flow_at(p, id);
+	struct flow *f = flow_with_id(p, id);
 	const struct flow_key key = flow_key_with(f->key, qp, KEY_REVERSE);
 	struct flow_pair pair = pair_of(f);
 	uint32_t reverse = FLOW_NONE, addresses = relaxed_get(&f->addresses);
 
-	if (way_of(f).kind == FLOW_DATAGRAM)
+	if (way_of_flow(f).kind == FLOW_DATAGRAM)
 		return false;
 	if (pair.source != PAIR_NONE && pair.source <= source && pair.qp == qp)
 		return true;
@@ -722,7 +722,7 @@ static struct known *known_of(const struct pairing *p, const struct flow *f)
 // READ responses have the PSNs of the other side's requests.
 static uint32_t *start_of(struct known *k, const struct flow *f)
 {
-	return way_of(f).kind == FLOW_READ_RESPONSES ? &k->responses : &k->requests;
+	return way_of_flow(f).kind == FLOW_READ_RESPONSES ? &k->responses : &k->requests;
 }
 
 // Whether a connection of this start can begin, or go on, with the PSN.
@@ -743,7 +743,7 @@ static bool same_way(const struct known *k, struct flow_way way)
 // begins there, or that goes on there after it was idle.
 static void known_apply(struct pairing *p, uint32_t id, uint32_t psn)
 {
-	struct flow *f = flow_at(p, id);
+	struct flow *f = flow_with_id(p, id);
 	struct known *k = known_of(p, f);
 	uint32_t *start;
 
@@ -753,10 +753,10 @@ static void known_apply(struct pairing *p, uint32_t id, uint32_t psn)
 		pair_set(p, id, k->qp, PAIR_STATIC);
 		return;
 	}
-	if (way_of(f).out_port == FLOW_NO_PORT)
+	if (way_of_flow(f).out_port == FLOW_NO_PORT)
 		return;
 	start = start_of(k, f);
-	if (!same_way(k, way_of(f)) || !starts_at(*start, psn)) {
+	if (!same_way(k, way_of_flow(f)) || !starts_at(*start, psn)) {
 		ctr_inc(&p->count.cm_refused);
 		return;
 	}
@@ -777,7 +777,7 @@ void known_forget(struct pairing *p, const struct flow_key *k, uint32_t qp, ctr_
 		table_free(&p->knowns, known);
 	if (id == FLOW_NONE)
 		return;
-	pair = pair_of(flow_at(p, id));
+	pair = pair_of(flow_with_id(p, id));
 	if (pair.source == PAIR_NONE || (qp != FLOW_NONE && pair.qp != qp) ||
 	    (pair.source == PAIR_STATIC && reason != WHY_FORGOTTEN))
 		return;
@@ -786,8 +786,8 @@ void known_forget(struct pairing *p, const struct flow_key *k, uint32_t qp, ctr_
 
 void pair_contradicted(struct pairing *p, uint32_t id, ctr_t *counter)
 {
-	const struct flow_key key = known_key(flow_at(p, id));
-	struct flow_pair pair = pair_of(flow_at(p, id));
+	const struct flow_key key = known_key(flow_with_id(p, id));
+	struct flow_pair pair = pair_of(flow_with_id(p, id));
 
 	if (pair.source == PAIR_CM)
 		known_forget(p, &key, pair.qp, counter, WHY_CONTRADICTION);
@@ -803,8 +803,8 @@ static bool may_replace(const struct known *is, const struct known *k, const str
 		return false;
 	if (k->source == PAIR_STATIC)
 		return true;
-	if (f != NULL && way_of(f).out_port != FLOW_NO_PORT)
-		return same_way(k, way_of(f));
+	if (f != NULL && way_of_flow(f).out_port != FLOW_NO_PORT)
+		return same_way(k, way_of_flow(f));
 	return is == NULL || (is->in_port == k->in_port && is->out_port == k->out_port);
 }
 
@@ -812,7 +812,7 @@ bool known_set(struct pairing *p, const struct known *k)
 {
 	struct known *known = table_entry(&p->knowns, &k->key);
 	uint32_t id = flow_of(p, &k->key);
-	struct flow *f = id == FLOW_NONE ? NULL : flow_at(p, id);
+	struct flow *f = id == FLOW_NONE ? NULL : flow_with_id(p, id);
 
 	if (!may_replace(known, k, f))
 		return false;
@@ -834,7 +834,7 @@ bool known_set(struct pairing *p, const struct known *k)
 	known->responses |= START_FRESH;
 	known->seen_ns = p->now_ns;
 	if (f == NULL || !(p->params.sources >> k->source & 1) ||
-	    (k->source == PAIR_CM && way_of(f).out_port == FLOW_NO_PORT))
+	    (k->source == PAIR_CM && way_of_flow(f).out_port == FLOW_NO_PORT))
 		return true;
 	// The flow lives: its next packet is of another connection.
 	if (pair_set(p, id, k->qp, k->source) && k->source == PAIR_CM)
@@ -861,11 +861,11 @@ bool pairing_order(struct pairing *p, const struct known_pair *k, uint64_t now_n
 
 void pairing_flow_begun(struct pairing *p, uint32_t id, uint64_t now_ns)
 {
-	struct flow *f = flow_at(p, id);
+	struct flow *f = flow_with_id(p, id);
 
 	p->now_ns = now_ns;
 	relaxed_set(&f->peer_hint, 0);
-	count_unpaired(p, f, flow_needs_pair(way_of(f).kind));
+	count_unpaired(p, f, flow_needs_pair(way_of_flow(f).kind));
 	f->reverse = f->acked = FLOW_NONE;
 	f->turn_ns = 0;
 	addresses_join(p, id);
@@ -876,7 +876,7 @@ void pairing_flow_begun(struct pairing *p, uint32_t id, uint64_t now_ns)
 
 void pairing_flow_way(struct pairing *p, uint32_t id, uint64_t now_ns)
 {
-	struct flow *f = flow_at(p, id);
+	struct flow *f = flow_with_id(p, id);
 
 	p->now_ns = now_ns;
 	if (pair_of(f).source == PAIR_NONE)
@@ -889,7 +889,7 @@ void pairing_flow_way(struct pairing *p, uint32_t id, uint64_t now_ns)
 
 void pairing_flow_turned(struct pairing *p, uint32_t id, uint64_t now_ns)
 {
-	struct flow *f = flow_at(p, id);
+	struct flow *f = flow_with_id(p, id);
 
 	p->now_ns = now_ns;
 	set_incomplete(p, &f->key);
@@ -925,9 +925,9 @@ static void keep_known(struct pairing *p, const struct flow *f)
 
 void pairing_flow_gone(struct pairing *p, uint32_t id)
 {
-	struct flow *f = flow_at(p, id);
+	struct flow *f = flow_with_id(p, id);
 	bool all_answered = f->acked != FLOW_NONE && f->acked == flow_highest(f);
-	uint8_t kind = way_of(f).kind, source = pair_of(f).source;
+	uint8_t kind = way_of_flow(f).kind, source = pair_of(f).source;
 
 	if (source == PAIR_CM)
 		keep_known(p, f);
@@ -946,9 +946,10 @@ void pairing_flow_gone(struct pairing *p, uint32_t id)
 
 void pairing_flow_kind(struct pairing *p, uint32_t id)
 {
-	struct flow *f = flow_at(p, id);
+	struct flow *f = flow_with_id(p, id);
 
-	count_unpaired(p, f, flow_needs_pair(way_of(f).kind) && pair_of(f).source == PAIR_NONE);
+	count_unpaired(p, f,
+		       flow_needs_pair(way_of_flow(f).kind) && pair_of(f).source == PAIR_NONE);
 }
 
 // The PSN of a flow with a pair jumped. True: the pair holds all the same.
@@ -975,7 +976,7 @@ static bool outlives_jump(struct pairing *p, struct flow *f, uint32_t psn, bool 
 
 void pairing_flow_jumped(struct pairing *p, uint32_t id, uint64_t now_ns)
 {
-	struct flow *f = flow_at(p, id);
+	struct flow *f = flow_with_id(p, id);
 	uint32_t psn = psn_add(flow_expected(gauge_get(&f->last)), PSN_MASK);
 	bool another_life = f->oldest == psn ||
 			    (f->acked != FLOW_NONE && psn_diff(psn, f->acked) <= 0);

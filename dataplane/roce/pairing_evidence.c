@@ -20,7 +20,7 @@ enum {
 // did not.
 static bool on_its_way(struct pairing *p, const struct pair_answer *a, const struct flow *f)
 {
-	struct flow_way way = way_of(f);
+	struct flow_way way = way_of_flow(f);
 
 	if (way.out_port == a->in_port && way.in_port == a->left_by)
 		return true;
@@ -34,12 +34,13 @@ static bool on_its_way(struct pairing *p, const struct pair_answer *a, const str
 static bool any_leaves_by(struct pairing *p, struct addresses *a, port_no_t port)
 {
 	for (unsigned w = 0; a->out_port != port && w < slot_words(a); w++) {
-		struct word word = word_at(p, a, w);
+		struct word word = slot_word_at(p, a, w);
 
 		uint64_t used = word.bits->used;
 
 		if (used != 0)
-			a->out_port = way_of(flow_at(p, word.ids[__builtin_ctzll(used)])).out_port;
+			a->out_port = way_of_flow(flow_with_id(p, word.ids[__builtin_ctzll(used)]))
+					      .out_port;
 	}
 	return a->out_port == port;
 }
@@ -160,9 +161,9 @@ static bool is_beyond(const struct flow *f, uint32_t psn)
 	return psn_diff(psn, flow_surely_sent(f)) > 0 && psn_diff(psn, flow_highest(f)) > 0;
 }
 
-static enum verdict judge(struct pairing *p, const struct ack *ack, struct flow *f)
+static enum verdict judge_ack(struct pairing *p, const struct ack *ack, struct flow *f)
 {
-	struct flow_way way = way_of(f);
+	struct flow_way way = way_of_flow(f);
 	bool before;
 
 	if (!on_its_way(p, ack->answer, f)) {
@@ -197,8 +198,7 @@ struct findings {
 // that may be paired.
 static uint64_t candidates(const struct pairing *p, struct reverse *r, unsigned w, bool paired)
 {
-	const struct slot_bits *bits =
-		word_at(p, addresses_of(p, r), w).bits;
+	const struct slot_bits *bits = slot_word_at(p, addresses_of(p, r), w).bits;
 	const _Atomic uint64_t *out = out_at(p, r, w);
 
 	return (paired ? bits->used & ~bits->open : bits->open) &
@@ -234,7 +234,7 @@ struct look {
 static void judge_word(struct pairing *p, struct reverse *r, struct look *l, unsigned w,
 		       uint64_t mask)
 {
-	struct word word = word_at(p, addresses_of(p, r), w);
+	struct word word = slot_word_at(p, addresses_of(p, r), w);
 	uint64_t bits = candidates(p, r, w, l->paired) & mask;
 
 	for (; bits != 0 && l->left != 0; bits &= bits - 1) {
@@ -250,8 +250,8 @@ static void judge_word(struct pairing *p, struct reverse *r, struct look *l, uns
 			continue;
 		}
 		l->left--;
-		f = flow_at(p, word.ids[i]);
-		verdict = judge(p, l->ack, f);
+		f = flow_with_id(p, word.ids[i]);
+		verdict = judge_ack(p, l->ack, f);
 		if (word.sent != NULL)
 			word.sent[i] = flow_surely_sent(f);
 		if (verdict == RULES_OUT)
@@ -295,7 +295,7 @@ static void pair_slot(struct pairing *p, struct reverse *r, unsigned slot,
 {
 	uint32_t id = slot_flow(p, addresses_of(p, r), slot);
 
-	if (may_pair(p, a->one_way, a->udp_sport, flow_at(p, id), source))
+	if (may_pair(p, a->one_way, a->udp_sport, flow_with_id(p, id), source))
 		pair_set(p, id, a->msg->dest_qp, source);
 }
 
@@ -330,7 +330,7 @@ static void ack_of_pair(struct pairing *p, struct reverse *r, const struct pair_
 			uint32_t psn)
 {
 	uint32_t id = relaxed_get(&r->flow);
-	struct flow *f = flow_at(p, id);
+	struct flow *f = flow_with_id(p, id);
 	bool is_static = pair_of(f).source == PAIR_STATIC;
 	enum order order;
 
@@ -396,8 +396,7 @@ static void ack_of_unpaired(struct pairing *p, struct reverse *r, const struct p
 	if (found.n != 1)
 		return;
 	if (found.n_matched != 0)
-		why(flow_at(p, slot_flow(p, addresses_of(p, r), found.slot)),
-		    WHY_MATCHING);
+		why(flow_with_id(p, slot_flow(p, addresses_of(p, r), found.slot)), WHY_MATCHING);
 	if (r->matches >= p->params.matches)
 		pair_slot(p, r, found.slot, a, PAIR_ACK);
 }
@@ -439,7 +438,7 @@ static void cnp_observed(struct pairing *p, const struct pair_answer *a,
 	if (r == NULL)
 		return;
 	if (relaxed_get(&r->flow) != FLOW_NONE) {
-		f = flow_at(p, relaxed_get(&r->flow));
+		f = flow_with_id(p, relaxed_get(&r->flow));
 		if (on_its_way(p, a, f))
 			ctr_inc(&f->cnps_seen);
 		return;
@@ -449,7 +448,7 @@ static void cnp_observed(struct pairing *p, const struct pair_answer *a,
 	found = candidates_left(p, r, false);
 	if (found.n != 1 || between->n_datagrams != 0)
 		return;
-	f = flow_at(p, slot_flow(p, between, found.slot));
+	f = flow_with_id(p, slot_flow(p, between, found.slot));
 	if (!on_its_way(p, a, f) || !was_marked(p, f))
 		return;
 	count_match(&r->cnps);
@@ -497,7 +496,7 @@ static void read_requested(struct pairing *p, const struct pair_answer *a,
 static void read_pairs(struct pairing *p, uint32_t id, const struct pending_read *read,
 		       bool incomplete)
 {
-	struct flow *f = flow_at(p, id);
+	struct flow *f = flow_with_id(p, id);
 	const struct flow_key key = flow_key_with(f->key, read->qp, KEY_REVERSE);
 	uint32_t reverse = table_find(&p->reverses, &key), other = FLOW_NONE;
 
@@ -514,8 +513,8 @@ static void read_pairs(struct pairing *p, uint32_t id, const struct pending_read
 
 void read_answered(struct pairing *p, uint32_t id, uint32_t psn)
 {
-	struct flow *f = flow_at(p, id);
-	struct flow_way way = way_of(f);
+	struct flow *f = flow_with_id(p, id);
+	struct flow_way way = way_of_flow(f);
 	struct flow_pair pair = pair_of(f);
 	const struct flow_key key = read_key(&f->key, psn, way.out_port);
 	struct pending_read *read = table_entry(&p->pending_reads, &key);
@@ -543,10 +542,10 @@ void read_answered(struct pairing *p, uint32_t id, uint32_t psn)
 void pairing_read_response(struct pairing *p, uint32_t id, const struct roce_msg *m,
 			   uint64_t now_ns)
 {
-	struct flow *f = flow_at(p, id);
+	struct flow *f = flow_with_id(p, id);
 
 	p->now_ns = now_ns;
-	if (way_of(f).out_port != FLOW_NO_PORT) {
+	if (way_of_flow(f).out_port != FLOW_NO_PORT) {
 		read_answered(p, id, m->psn);
 		return;
 	}
@@ -626,8 +625,8 @@ static void supersede(struct pairing *p, const struct flow_key *addresses, uint3
 	struct flow_key mirror;
 
 	// The flow's pair is dropped whatever its source was.
-	if (id != FLOW_NONE && way_of(flow_at(p, id)).out_port == port &&
-	    pair_of(flow_at(p, id)).source > PAIR_STATIC)
+	if (id != FLOW_NONE && way_of_flow(flow_with_id(p, id)).out_port == port &&
+	    pair_of(flow_with_id(p, id)).source > PAIR_STATIC)
 		pair_drop(p, id, &p->count.dropped_rival, WHY_LIFE);
 	known = table_entry(&p->knowns, &key);
 	if (known == NULL || known->source != PAIR_CM || known->out_port != port)
@@ -719,7 +718,7 @@ static void closed(struct pairing *p, const struct flow_key *addresses, const st
 	}
 	// Its beginning was not seen. DREQ names the queue pair of the other side.
 	id = m->attr == CM_DREQ ? flow_of(p, &key) : FLOW_NONE;
-	if (id != FLOW_NONE && way_of(flow_at(p, id)).in_port == port)
+	if (id != FLOW_NONE && way_of_flow(flow_with_id(p, id)).in_port == port)
 		known_forget(p, &key, FLOW_NONE, &p->count.dropped_dreq, WHY_CLOSED);
 }
 

@@ -199,7 +199,7 @@ struct pairing {
 	uint64_t now_ns; // of the latest call
 };
 
-static inline struct flow *flow_at(const struct pairing *p, uint32_t id)
+static inline struct flow *flow_with_id(const struct pairing *p, uint32_t id)
 {
 	return &p->flows->flows[id];
 }
@@ -223,7 +223,7 @@ static inline void set_hint(struct flow *f, uint8_t hint, bool on)
 	relaxed_set(&f->peer_hint, (uint8_t)(rest | (on ? hint : 0)));
 }
 
-static inline struct flow_way way_of(const struct flow *f)
+static inline struct flow_way way_of_flow(const struct flow *f)
 {
 	return flow_way_of(gauge_get(&f->way));
 }
@@ -257,7 +257,7 @@ struct word {
 	struct slot_bits *bits;
 	uint32_t *ids, *sent; // sent: NULL where there are few slots
 };
-static inline struct word word_at(const struct pairing *p, struct addresses *a, unsigned w)
+static inline struct word slot_word_at(const struct pairing *p, struct addresses *a, unsigned w)
 {
 	struct slot_block *b = &p->block[a->block];
 
@@ -270,7 +270,7 @@ static inline struct word word_at(const struct pairing *p, struct addresses *a, 
 
 static inline uint32_t slot_flow(const struct pairing *p, struct addresses *a, unsigned slot)
 {
-	return word_at(p, a, slot / WORD_SLOTS).ids[slot % WORD_SLOTS];
+	return slot_word_at(p, a, slot / WORD_SLOTS).ids[slot % WORD_SLOTS];
 }
 
 // A word of the slots that the reverse queue pair is ruled out of; NULL: none of them.

@@ -103,7 +103,7 @@ enum {
 };
 
 // The value of "key=" among comma-separated arguments, copied out. False: not there.
-static bool value_of(const char *devargs, const char *key, char *out, size_t out_len)
+static bool devarg_value(const char *devargs, const char *key, char *out, size_t out_len)
 {
 	size_t key_len = strlen(key);
 	const char *at = devargs;
@@ -137,7 +137,7 @@ static void copy_without(const char *devargs, const char *const keys[2], char *o
 }
 
 // Many drivers return -1 for any reason, which is the value of -EPERM.
-static const char *reason_of(int rc)
+static const char *driver_error_text(int rc)
 {
 	return rc == -1 ? "the driver says no more than its own lines above" : strerror(-rc);
 }
@@ -148,7 +148,7 @@ static int check_interface(const struct opening *o)
 	char ifname[VALUE_LEN];
 	struct ifreq ifr = {0};
 
-	if (!value_of(o->given, "iface", ifname, sizeof(ifname)))
+	if (!devarg_value(o->given, "iface", ifname, sizeof(ifname)))
 		return 0;
 	if (live_ifreq(ifname, SIOCGIFMTU, &ifr) != 0)
 		return live_refuse(
@@ -170,12 +170,12 @@ static int fit_vhost(const struct opening *o)
 
 	if (strncmp(o->given, "net_vhost", strlen("net_vhost")) != 0)
 		return 0;
-	if (value_of(o->given, "tso", value, sizeof(value)) && strcmp(value, "0") != 0)
+	if (devarg_value(o->given, "tso", value, sizeof(value)) && strcmp(value, "0") != 0)
 		return live_refuse(o->text, -EINVAL,
 				   "tso=%s lets the guest send frames that are longer than the "
 				   "port receives; leave it out",
 				   value);
-	if (value_of(o->given, "iface", value, sizeof(value)) &&
+	if (devarg_value(o->given, "iface", value, sizeof(value)) &&
 	    strstr(o->given, "client=1") == NULL)
 		stale_socket_remove(value, SOCK_STREAM);
 	return 0;
@@ -199,7 +199,7 @@ static int fit_devargs(struct opening *o)
 	rc = check_interface(o);
 	if (rc != 0)
 		return rc;
-	given = value_of(o->given, "framesz", value, sizeof(value));
+	given = devarg_value(o->given, "framesz", value, sizeof(value));
 	if (given)
 		slot = (uint32_t)strtoul(value, NULL, 10);
 	if (given && slot < shortest)
@@ -290,7 +290,7 @@ static bool is_memif_server(const char *devargs)
 	char role[VALUE_LEN];
 
 	return strncmp(devargs, "net_memif", strlen("net_memif")) == 0 &&
-	       value_of(devargs, "role", role, sizeof(role)) &&
+	       devarg_value(devargs, "role", role, sizeof(role)) &&
 	       (strcmp(role, "server") == 0 || strcmp(role, "master") == 0);
 }
 
@@ -303,9 +303,9 @@ static int open_memif(struct opening *o)
 
 	if (!is_memif_server(o->given))
 		return 0;
-	if (!value_of(o->given, "socket", name, sizeof(name)))
+	if (!devarg_value(o->given, "socket", name, sizeof(name)))
 		snprintf(name, sizeof(name), "%s", memif_default_socket);
-	is_path = value_of(o->given, "socket-abstract", abstract, sizeof(abstract)) &&
+	is_path = devarg_value(o->given, "socket-abstract", abstract, sizeof(abstract)) &&
 		  strcmp(abstract, "no") == 0;
 	snprintf(inner, sizeof(inner), "weir-%d-%.32s", (int)getpid(), o->name);
 	copy_without(o->given, replaced, rest, sizeof(rest));
@@ -345,7 +345,7 @@ static int probe(struct opening *o)
 			return live_refuse(
 				o->text, rc,
 				"%s: DPDK finds no such device or no driver for it: %s; %s",
-				o->given, reason_of(rc), probe_cure(o));
+				o->given, driver_error_text(rc), probe_cure(o));
 		p->probed = true;
 		if (rte_eth_dev_get_port_by_name(o->name, &p->id) != 0)
 			return live_refuse(o->text, -ENODEV, "%s: the device is no Ethernet port",
@@ -354,7 +354,7 @@ static int probe(struct opening *o)
 	rc = rte_eth_dev_info_get(p->id, &o->info);
 	if (rc != 0)
 		return live_refuse(o->text, rc, "%s: the driver does not describe it: %s", o->name,
-				   reason_of(rc));
+				   driver_error_text(rc));
 	p->dev = o->info.device;
 	o->is_vdev = strcmp(rte_bus_name(rte_dev_bus(p->dev)), "vdev") == 0;
 	return 0;
@@ -407,7 +407,7 @@ static int set_mtu(const struct opening *o)
 	rc = rte_eth_dev_set_mtu(o->port->id, (uint16_t)mtu);
 	if (rc != 0 && !o->is_vdev)
 		return live_refuse(o->text, rc, "%s: the NIC does not take an MTU of %u: %s",
-				   o->name, mtu, reason_of(rc));
+				   o->name, mtu, driver_error_text(rc));
 	return 0;
 }
 
@@ -421,20 +421,20 @@ static int configure(struct opening *o)
 		rc = setup_queues(o);
 	if (rc != 0)
 		return live_refuse(o->text, rc, "%s: the driver refuses one queue each way: %s",
-				   o->name, reason_of(rc));
+				   o->name, driver_error_text(rc));
 	rc = set_mtu(o);
 	if (rc != 0)
 		return rc;
 	rc = rte_eth_dev_start(p->id);
 	if (rc != 0)
 		return live_refuse(o->text, rc, "%s: the port does not start: %s", o->name,
-				   reason_of(rc));
+				   driver_error_text(rc));
 	p->started = true;
 	rc = rte_eth_promiscuous_enable(p->id);
 	if (rc != 0 && rc != -ENOTSUP)
 		live_note(o->text,
 			  "%s: promiscuous mode failed (%s); only frames to its own MAC arrive\n",
-			  o->name, reason_of(rc));
+			  o->name, driver_error_text(rc));
 	return 0;
 }
 

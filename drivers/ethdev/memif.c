@@ -49,7 +49,7 @@ union ancillary {
 	struct cmsghdr align;
 };
 
-static bool receive(int from, struct message *m)
+static bool receive_memif_msg(int from, struct message *m)
 {
 	union ancillary fds = {0};
 	struct iovec iov = {m->bytes, sizeof(m->bytes)};
@@ -90,7 +90,7 @@ static bool send_on(int to, const struct message *m)
 static bool pass(int from, int to, bool from_peer, bool *connected)
 {
 	struct message m;
-	bool passed = receive(from, &m) && !(from_peer && *connected);
+	bool passed = receive_memif_msg(from, &m) && !(from_peer && *connected);
 
 	if (passed && from_peer)
 		*connected = m.type == MESSAGE_CONNECT;
@@ -105,7 +105,7 @@ static bool pass(int from, int to, bool from_peer, bool *connected)
 // ---- one peer
 
 // The driver unmaps the rings before it closes its end.
-static void part(const struct memif_server *s, int driver)
+static void await_driver_close(const struct memif_server *s, int driver)
 {
 	uint8_t rest[MESSAGE_BYTES];
 
@@ -133,12 +133,12 @@ static void serve_peer(const struct memif_server *s, int peer)
 			    (fds[2].revents != 0 && !pass(driver, peer, false, &connected)))
 				break;
 		}
-		part(s, driver);
+		await_driver_close(s, driver);
 	}
 	close(driver);
 }
 
-static void *serve(void *arg)
+static void *serve_peers(void *arg)
 {
 	const struct memif_server *s = arg;
 	struct pollfd fds[] = {{s->stop_fd, POLLIN, 0}, {s->listen_fd, POLLIN, 0}};
@@ -160,7 +160,7 @@ static void *serve(void *arg)
 
 // ---- open and close
 
-static socklen_t address(struct sockaddr_un *a, bool abstract, const char *name)
+static socklen_t fill_socket_address(struct sockaddr_un *a, bool abstract, const char *name)
 {
 	*a = (struct sockaddr_un){.sun_family = AF_UNIX};
 	memcpy(a->sun_path + abstract, name, strlen(name));
@@ -194,8 +194,8 @@ int memif_server_open(const char *socket, bool abstract, const char *inner,
 	if (s == NULL)
 		return live_refuse(text, -ENOMEM, "%s: out of memory", socket);
 	s->listen_fd = s->stop_fd = -1;
-	s->outer_len = address(&s->outer, abstract, socket);
-	s->inner_len = address(&s->inner, true, inner);
+	s->outer_len = fill_socket_address(&s->outer, abstract, socket);
+	s->inner_len = fill_socket_address(&s->inner, true, inner);
 	rc = listen_at(s);
 	if (rc != 0) {
 		memif_server_close(s);
@@ -215,7 +215,7 @@ int memif_server_start(struct memif_server *s, struct hold *hold)
 	int rc;
 
 	s->hold = hold;
-	rc = pthread_create(&s->thread, NULL, serve, s);
+	rc = pthread_create(&s->thread, NULL, serve_peers, s);
 	s->started = rc == 0;
 	return -rc;
 }

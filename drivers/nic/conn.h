@@ -60,7 +60,7 @@ static inline void conn_init(struct conn *c, bool initiator, uint32_t local_id, 
 	};
 }
 
-static inline void enter(struct conn *c, enum conn_state state, uint16_t due)
+static inline void conn_enter_state(struct conn *c, enum conn_state state, uint16_t due)
 {
 	c->state = (uint8_t)state;
 	c->due = due;
@@ -72,16 +72,16 @@ static inline void enter(struct conn *c, enum conn_state state, uint16_t due)
 static inline void conn_start(struct conn *c)
 {
 	if (c->state == CONN_RESOLVING)
-		enter(c, CONN_REQ_SENT, CM_REQ);
+		conn_enter_state(c, CONN_REQ_SENT, CM_REQ);
 }
 
 // The initiator's side wants to end an established connection.
 static inline void conn_close(struct conn *c)
 {
 	if (c->state == CONN_UP)
-		enter(c, CONN_DREQ_SENT, CM_DREQ);
+		conn_enter_state(c, CONN_DREQ_SENT, CM_DREQ);
 	else if (c->state == CONN_RESOLVING || c->state == CONN_REQ_SENT)
-		enter(c, CONN_CLOSED, 0);
+		conn_enter_state(c, CONN_CLOSED, 0);
 }
 
 // A message for this connection arrived. True when the state changed.
@@ -94,15 +94,15 @@ static inline bool conn_on_message(struct conn *c, uint16_t attr)
 	if (!c->initiator && attr == CM_REQ && open)
 		c->due = CM_REP;
 	if (c->initiator && attr == CM_REP && c->state == CONN_REQ_SENT)
-		enter(c, CONN_UP, CM_RTU);
+		conn_enter_state(c, CONN_UP, CM_RTU);
 	else if (c->initiator && attr == CM_REJ && c->state == CONN_REQ_SENT)
-		enter(c, CONN_FAILED, 0);
+		conn_enter_state(c, CONN_FAILED, 0);
 	else if (c->initiator && (attr == CM_DREP || attr == CM_REJ) && c->state == CONN_DREQ_SENT)
-		enter(c, CONN_CLOSED, 0);
+		conn_enter_state(c, CONN_CLOSED, 0);
 	else if (!c->initiator && attr == CM_RTU && c->state == CONN_REP_SENT)
-		enter(c, CONN_UP, 0);
+		conn_enter_state(c, CONN_UP, 0);
 	else if (!c->initiator && attr == CM_DREQ && open)
-		enter(c, CONN_CLOSED, CM_DREP);
+		conn_enter_state(c, CONN_CLOSED, CM_DREP);
 	else
 		return false;
 	return true;
@@ -112,7 +112,7 @@ static inline bool conn_on_message(struct conn *c, uint16_t attr)
 static inline void conn_on_data(struct conn *c)
 {
 	if (c->state == CONN_REP_SENT)
-		enter(c, CONN_UP, 0);
+		conn_enter_state(c, CONN_UP, 0);
 }
 
 // The due message left.
@@ -135,7 +135,7 @@ static inline void conn_on_timer(struct conn *c, uint64_t now_ns)
 	if (c->state == CONN_REQ_SENT)
 		c->due = CM_REQ;
 	else if (c->tries >= CONN_TRIES)
-		enter(c, CONN_CLOSED, 0);
+		conn_enter_state(c, CONN_CLOSED, 0);
 	else
 		c->due = c->state == CONN_REP_SENT ? CM_REP : CM_DREQ;
 }

@@ -89,7 +89,7 @@ uint64_t cc_get(const struct cc_config *c, const struct cc_key *key)
 }
 
 // Digits up to end into a number of at most MAX_DEN.
-static bool read_number(const char *text, const char *end, uint32_t *out)
+static bool read_digits(const char *text, const char *end, uint32_t *out)
 {
 	uint32_t v = 0;
 
@@ -111,9 +111,9 @@ bool cc_set_gain(struct cc_config *c, const char *text)
 	const char *slash = strchr(text, '/');
 	uint32_t num, den = 1;
 
-	if (!read_number(text, slash != NULL ? slash : text + strlen(text), &num))
+	if (!read_digits(text, slash != NULL ? slash : text + strlen(text), &num))
 		return false;
-	if (slash != NULL && !read_number(slash + 1, slash + strlen(slash), &den))
+	if (slash != NULL && !read_digits(slash + 1, slash + strlen(slash), &den))
 		return false;
 	if (den == 0 || num > den)
 		return false;

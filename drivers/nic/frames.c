@@ -86,7 +86,7 @@ static void *build_outer(uint8_t *out, const struct frame_addr *a, uint8_t proto
 }
 
 // Bytes of the packet that begins at the IP header.
-static uint32_t ip_len(const uint8_t *l3, bool v6)
+static uint32_t l3_packet_len(const uint8_t *l3, bool v6)
 {
 	if (v6)
 		return (uint32_t)sizeof(struct ipv6_hdr) +
@@ -250,7 +250,7 @@ enum frame_read roce_read(const uint8_t *frame, uint32_t len, uint32_t stored,
 	uint32_t l3_len, inner, fixed, pad;
 
 	// The frame may be padded beyond the datagram; the UDP length gives its end.
-	l3_len = ip_len(frame + info->l3_off, info->kind == PKT_IPV6);
+	l3_len = l3_packet_len(frame + info->l3_off, info->kind == PKT_IPV6);
 	inner = be16_get(&((const struct udp_hdr *)(frame + info->l4_off))->len);
 	if (info->l3_off + l3_len > len || info->l4_off + inner != info->l3_off + l3_len)
 		return FRAME_SHORT;
@@ -426,7 +426,7 @@ enum frame_read tcp_read(const uint8_t *frame, uint32_t len, uint32_t stored,
 {
 	bool v6 = info->kind == PKT_IPV6;
 	const uint8_t *l3 = frame + info->l3_off;
-	uint32_t end = info->l3_off + ip_len(l3, v6), at = info->l4_off, header;
+	uint32_t end = info->l3_off + l3_packet_len(l3, v6), at = info->l4_off, header;
 	const struct tcp_hdr *tcp = (const struct tcp_hdr *)(frame + at);
 	uint32_t segment = end - at;
 

@@ -207,8 +207,8 @@ void cm_fill(const struct nic *nic, const struct qp *qp, struct cm_msg *m)
 	};
 }
 
-static void answer(struct nic *nic, const struct frame_addr *from, const struct cm_msg *to,
-		   uint16_t attr, uint16_t reason)
+static void answer_cm(struct nic *nic, const struct frame_addr *from, const struct cm_msg *to,
+		      uint16_t attr, uint16_t reason)
 {
 	struct cm_msg m = {.attr = attr, .tid = to->tid, .local_id = to->remote_id,
 			   .remote_id = to->local_id, .reason = reason};
@@ -287,8 +287,8 @@ static void on_req(struct nic *nic, const struct cm_msg *m, const struct frame_a
 	struct qp *qp;
 
 	if (peer < 0 || !mtu_fits(nic, m->mtu, frame_addr_extra(from))) {
-		answer(nic, from, m, CM_REJ,
-		       !nic->cfg.listen ? REJ_SERVICE : (peer < 0 ? CM_REJ_NO_QP : CM_REJ_MTU));
+		answer_cm(nic, from, m, CM_REJ,
+			  !nic->cfg.listen ? REJ_SERVICE : (peer < 0 ? CM_REJ_NO_QP : CM_REJ_MTU));
 		return;
 	}
 	peer_resolved(nic, &nic->peers[peer], from->src_mac);
@@ -309,7 +309,7 @@ static void on_req(struct nic *nic, const struct cm_msg *m, const struct frame_a
 		qp = qp_alloc(nic, 0);
 	}
 	if (qp == NULL) {
-		answer(nic, from, m, CM_REJ, CM_REJ_NO_QP);
+		answer_cm(nic, from, m, CM_REJ, CM_REJ_NO_QP);
 		return;
 	}
 	qp->tag = from->tag;
@@ -354,7 +354,7 @@ static void on_known(struct nic *nic, const struct cm_msg *m, const struct frame
 	    frame_tag_vid(&qp->tag) != frame_tag_vid(&from->tag) ||
 	    (m->attr == CM_DREQ && qp->conn.remote_id != m->local_id)) {
 		if (m->attr == CM_DREQ)
-			answer(nic, from, m, CM_DREP, 0);
+			answer_cm(nic, from, m, CM_DREP, 0);
 		else
 			nic->stats.ignored++;
 		return;
@@ -392,7 +392,7 @@ void nic_on_cm(struct nic *nic, const struct roce_pkt *pkt, const struct frame_a
 
 // ---- whose numbers they are, and were
 
-static bool is_over(const struct qp *qp)
+static bool is_conn_over(const struct qp *qp)
 {
 	return qp->conn.state == CONN_FREE || qp->conn.state == CONN_CLOSED ||
 	       qp->conn.state == CONN_FAILED;
@@ -416,9 +416,9 @@ enum nic_pair nic_pair_now(const struct nic *nic, uint32_t qpn, struct ip_key pe
 		return NIC_PAIR_WRONG;
 	now = life_of(qp);
 	if (joins(nic, &now, qpn, peer_ip, peer_qpn))
-		return is_over(qp) ? NIC_PAIR_LATE : NIC_PAIR_RIGHT;
+		return is_conn_over(qp) ? NIC_PAIR_LATE : NIC_PAIR_RIGHT;
 	// The number is another's now, or it was one of those that are remembered.
-	if (qp->qpn == qpn && !is_over(qp))
+	if (qp->qpn == qpn && !is_conn_over(qp))
 		return NIC_PAIR_WRONG;
 	return joins(nic, &qp->before, qpn, peer_ip, peer_qpn) ? NIC_PAIR_LATE : NIC_PAIR_WRONG;
 }

@@ -321,7 +321,7 @@ static void request_taken(struct nic *nic, const struct qp *qp, const struct roc
 		       qp->resp.msg_bytes);
 }
 
-static void on_request(struct nic *nic, struct qp *qp, const struct roce_pkt *pkt)
+static void on_roce_request(struct nic *nic, struct qp *qp, const struct roce_pkt *pkt)
 {
 	uint32_t number = qp->resp.msn;
 	struct roce_pkt k = *pkt;
@@ -407,7 +407,7 @@ static void on_qp(struct nic *nic, const struct roce_pkt *pkt, const struct fram
 	if (kind == ROCE_ACKNOWLEDGE || kind == ROCE_READ_RESP)
 		on_response(nic, qp, pkt);
 	else
-		on_request(nic, qp, pkt);
+		on_roce_request(nic, qp, pkt);
 	qp_update(nic, qp);
 }
 
@@ -504,7 +504,7 @@ static void on_roce(struct nic *nic, const struct rte_mbuf *m, uint32_t len,
 
 // ---- TCP
 
-static struct qp *find(struct nic *nic, const struct frame_addr *a)
+static struct qp *find_tcp_qp(struct nic *nic, const struct frame_addr *a)
 {
 	uint32_t i = a->dport & PORT_SLOT;
 	struct qp *qp = &nic->qps[i];
@@ -528,7 +528,7 @@ static void verify(struct nic *nic, const struct tcp *t, const struct tcp_seg *s
 }
 
 // Messages that have arrived whole; the requester at the far end knows where they end.
-static void serve(struct nic *nic, struct qp *qp)
+static void serve_tcp_messages(struct nic *nic, struct qp *qp)
 {
 	const struct requester *far = far_requester(qp);
 
@@ -543,7 +543,7 @@ static void serve(struct nic *nic, struct qp *qp)
 	}
 }
 
-static void take(struct nic *nic, struct qp *qp, const struct tcp_seg *s, bool ce)
+static void take_tcp_segment(struct nic *nic, struct qp *qp, const struct tcp_seg *s, bool ce)
 {
 	struct tcp_stats before = qp->tcp->stats;
 	uint64_t n_bytes = tcp_on_segment(qp->tcp, s, ce, nic->now_ns);
@@ -553,7 +553,7 @@ static void take(struct nic *nic, struct qp *qp, const struct tcp_seg *s, bool c
 		qp->req.una = tcp_acked(qp->tcp);
 	} else if (n_bytes != 0) {
 		count_goodput(nic, qp, n_bytes);
-		serve(nic, qp);
+		serve_tcp_messages(nic, qp);
 	}
 	qp_update(nic, qp);
 }
@@ -583,7 +583,7 @@ static void on_tcp(struct nic *nic, const struct rte_mbuf *m, uint32_t len,
 		nic->stats.ignored++;
 		return;
 	}
-	qp = find(nic, &a);
+	qp = find_tcp_qp(nic, &a);
 	if (qp == NULL) {
 		nic->stats.unknown_qp++;
 		return;
@@ -592,7 +592,7 @@ static void on_tcp(struct nic *nic, const struct rte_mbuf *m, uint32_t len,
 	if (s.len != 0)
 		count_rx(nic, qp, len, ce);
 	verify(nic, qp->tcp, &s, payload);
-	take(nic, qp, &s, ce);
+	take_tcp_segment(nic, qp, &s, ce);
 }
 
 // True if the whole frame is stored, or at least all its headers. The parser may then check lengths

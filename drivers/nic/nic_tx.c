@@ -384,7 +384,7 @@ static void count_sent(struct nic *nic, struct qp *qp, uint32_t len)
 	shaper_charge(&qp->rate, &qp->pace, len + LINK_OVERHEAD_BYTES);
 }
 
-static void put(struct nic *nic, uint8_t cls, struct rte_mbuf *m, struct batch *b)
+static void put_in_batch(struct nic *nic, uint8_t cls, struct rte_mbuf *m, struct batch *b)
 {
 	b->cls[b->n] = cls;
 	b->m[b->n++] = m;
@@ -455,7 +455,7 @@ static enum stop add_tcp(struct nic *nic, struct qp *qp, struct batch *b)
 	a.ip_id = nic->ip_id++;
 	tcp_build(rte_pktmbuf_mtod(m, uint8_t *), m->data_len, &a, &s,
 		  payload_at(&nic->payload, s.offset));
-	put(nic, qp->cls, m, b);
+	put_in_batch(nic, qp->cls, m, b);
 	tcp_sent(qp->tcp, &s, nic->now_ns);
 	note_sent(&qp->req, s.offset + s.len, nic->now_ns);
 	nic_count_tcp(nic, qp->tcp, &before);
@@ -495,7 +495,7 @@ static enum stop add_cm(struct nic *nic, struct qp *qp, struct batch *b)
 	pkt.payload = mad;
 	addr.ip_id = nic->ip_id++;
 	roce_build(rte_pktmbuf_mtod(m, uint8_t *), m->data_len, &addr, &pkt);
-	put(nic, qp->cls, m, b);
+	put_in_batch(nic, qp->cls, m, b);
 	nic->cm_psn = (nic->cm_psn + 1) & BTH_PSN_MASK;
 	conn_sent(&qp->conn, nic->now_ns);
 	return STOP_FULL;
@@ -526,7 +526,7 @@ static enum stop add_qp(struct nic *nic, struct qp *qp, enum qp_send what, struc
 	if (m->data_len == len)
 		pkt.payload = payload_at(&nic->payload, offset);
 	roce_fill(rte_pktmbuf_mtod(m, uint8_t *), m->data_len, &qp->headers, nic->ip_id++, &pkt);
-	put(nic, qp->cls, m, b);
+	put_in_batch(nic, qp->cls, m, b);
 	if (what == QP_ANSWER)
 		resp_sent(&qp->resp, &pkt);
 	else
@@ -574,7 +574,7 @@ static enum stop add_ctl(struct nic *nic, struct batch *b)
 		return STOP_ROOM;
 	nic->ctl_head = (nic->ctl_head + 1) % NIC_CTL;
 	nic->n_ctl--;
-	put(nic, 0, m, b);
+	put_in_batch(nic, 0, m, b);
 	return STOP_FULL;
 }
 
@@ -601,7 +601,7 @@ static enum stop add_cnp(struct nic *nic, struct batch *b)
 		return STOP_ROOM;
 	addr.ip_id = nic->ip_id++;
 	roce_build(rte_pktmbuf_mtod(m, uint8_t *), len, &addr, &pkt);
-	put(nic, nic->cc.cnp_cls, m, b);
+	put_in_batch(nic, nic->cc.cnp_cls, m, b);
 	ready_pop(nic, r);
 	qp->cc.queued = false;
 	np_gate_pass(&nic->cc.gate, nic->now_ns);
@@ -622,7 +622,7 @@ static int next_class(const struct nic *nic)
 	return (__builtin_ctz(may) + (int)nic->next_class) % NIC_CLASSES;
 }
 
-static enum stop fill(struct nic *nic, struct batch *b)
+static enum stop fill_tx_batch(struct nic *nic, struct batch *b)
 {
 	while (b->n < b->limit) {
 		bool ctl = ctl_ready(nic), cnp = !ctl && cnp_ready(nic);
@@ -710,7 +710,7 @@ static uint64_t send_frames(struct nic *nic)
 		b.room = nic->cfg.ops->tx_room(nic->cfg.drv);
 		if (b.room <= 0)
 			return room_retry(nic);
-		stop = fill(nic, &b);
+		stop = fill_tx_batch(nic, &b);
 		hand_over(nic, &b);
 		n += b.n;
 		if (nic->n_held != 0 || stop == STOP_ROOM)

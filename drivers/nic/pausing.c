@@ -23,7 +23,8 @@ bool rxbuf_params_init(struct rxbuf_params *p, uint64_t rate_bps, uint32_t capac
 }
 
 // The host turns to a frame at start_ns less early_q24.
-static void take(const struct rxbuf_params *p, struct rxbuf *b, uint32_t len, uint64_t start_ns)
+static void take_from_rxbuf(const struct rxbuf_params *p, struct rxbuf *b, uint32_t len,
+			    uint64_t start_ns)
 {
 	uint64_t cost = len * p->q24_per_byte;
 
@@ -49,7 +50,7 @@ bool rxbuf_add(const struct rxbuf_params *p, struct rxbuf *b, uint32_t len, unsi
 		b->want |= (uint8_t)(1u << cls);
 	if (!b->busy) {
 		b->early_q24 = 0;
-		take(p, b, len, now_ns);
+		take_from_rxbuf(p, b, len, now_ns);
 	}
 	return true;
 }
@@ -61,7 +62,7 @@ void rxbuf_taken(const struct rxbuf_params *p, struct rxbuf *b, uint32_t len, ui
 		b->want = 0;
 	b->busy = false;
 	if (next_len != 0)
-		take(p, b, next_len, b->taken_ns);
+		take_from_rxbuf(p, b, next_len, b->taken_ns);
 }
 
 // ---- the cache of queue pairs
@@ -85,7 +86,7 @@ bool qp_cache_misses(struct qp_cache *c, uint32_t qpn)
 
 // ---- a storm
 
-static uint64_t end_of(const struct storm *s)
+static uint64_t nic_storm_end_ns(const struct storm *s)
 {
 	return s->p.for_ns > UINT64_MAX - s->p.start_ns ? UINT64_MAX : s->p.start_ns + s->p.for_ns;
 }
@@ -93,7 +94,7 @@ static uint64_t end_of(const struct storm *s)
 // Of the present burst; without bursts the storm is one.
 static uint64_t burst_end(const struct storm *s)
 {
-	uint64_t end = end_of(s);
+	uint64_t end = nic_storm_end_ns(s);
 
 	if (s->p.period_ns == 0 || end - s->from_ns < s->p.burst_ns)
 		return end;
@@ -103,7 +104,7 @@ static uint64_t burst_end(const struct storm *s)
 // This burst is over, and its last frame has left. Bursts that are over meanwhile are left out.
 static void next_burst(struct storm *s, uint64_t now_ns)
 {
-	uint64_t end = end_of(s), periods = 1;
+	uint64_t end = nic_storm_end_ns(s), periods = 1;
 
 	s->next_ns = UINT64_MAX;
 	if (s->p.period_ns == 0 || end - s->from_ns <= s->p.period_ns)

@@ -13,7 +13,7 @@ void resp_init(struct responder *r, const struct resp_params *p, const struct re
 		reorder_init(m->window, p->first_psn);
 }
 
-static enum resp_verdict refuse(struct responder *r, uint8_t code)
+static enum resp_verdict refuse_with_nak(struct responder *r, uint8_t code)
 {
 	r->m.stats->refused++;
 	r->dead = true;
@@ -54,7 +54,7 @@ static void cut_reads(struct responder *r, uint32_t psn)
 static enum resp_verdict queue_read(struct responder *r, const struct roce_pkt *pkt)
 {
 	if (r->n_reads >= r->m.max_reads)
-		return refuse(r, NAK_INVALID_REQUEST);
+		return refuse_with_nak(r, NAK_INVALID_REQUEST);
 	r->m.reads[r->n_reads++] = (struct resp_read){
 		.offset = pkt->va - r->p.va,
 		.psn = pkt->psn,
@@ -94,7 +94,7 @@ static enum resp_verdict on_duplicate(struct responder *r, const struct roce_pkt
 		return RESP_DUPLICATE;
 	}
 	if (!region_ok(r, pkt))
-		return refuse(r, NAK_REMOTE_ACCESS);
+		return refuse_with_nak(r, NAK_REMOTE_ACCESS);
 	if (!repeat)
 		cut_reads(r, pkt->psn);
 	// The other half of the queue is for READs that come for the first time.
@@ -109,9 +109,9 @@ static enum resp_verdict on_duplicate(struct responder *r, const struct roce_pkt
 static enum resp_verdict on_read_request(struct responder *r, const struct roce_pkt *pkt)
 {
 	if (r->msg_kind != ROCE_OTHER || pkt->payload_len != 0)
-		return refuse(r, NAK_INVALID_REQUEST);
+		return refuse_with_nak(r, NAK_INVALID_REQUEST);
 	if (!region_ok(r, pkt))
-		return refuse(r, NAK_REMOTE_ACCESS);
+		return refuse_with_nak(r, NAK_REMOTE_ACCESS);
 	r->epsn = psn_add(r->epsn, packets_of(r, pkt->dma_len));
 	if (r->m.window != NULL) {
 		reorder_init(r->m.window, r->epsn); // it may have jumped over packets
@@ -132,21 +132,22 @@ static bool fits_message(const struct responder *r, const struct roce_op *op, ui
 	return len <= r->p.mtu && (op->first || len != 0);
 }
 
-static enum resp_verdict take(struct responder *r, const struct roce_pkt *pkt, uint64_t *offset)
+static enum resp_verdict take_in_order(struct responder *r, const struct roce_pkt *pkt,
+				       uint64_t *offset)
 {
 	const struct roce_op *op = roce_op_of(pkt->opcode);
 
 	if (!fits_message(r, op, pkt->payload_len))
-		return refuse(r, NAK_INVALID_REQUEST);
+		return refuse_with_nak(r, NAK_INVALID_REQUEST);
 	if (op->kind == ROCE_WRITE && op->first) {
 		if (!region_ok(r, pkt))
-			return refuse(r, NAK_REMOTE_ACCESS);
+			return refuse_with_nak(r, NAK_REMOTE_ACCESS);
 		r->offset = pkt->va - r->p.va;
 		r->left = pkt->dma_len;
 	}
 	if (op->kind == ROCE_WRITE) {
 		if (pkt->payload_len > r->left || (op->last && pkt->payload_len != r->left))
-			return refuse(r, NAK_INVALID_REQUEST);
+			return refuse_with_nak(r, NAK_INVALID_REQUEST);
 		r->left -= pkt->payload_len;
 	}
 	if (op->first)
@@ -212,7 +213,7 @@ bool resp_take_held(struct responder *r, struct roce_pkt *pkt, uint64_t *offset)
 	if (r->m.window == NULL || r->dead || !r->trim_ahead ||
 	    !reorder_take(r->m.window, r->epsn, pkt))
 		return false;
-	taken = take(r, pkt, offset) == RESP_TAKEN;
+	taken = take_in_order(r, pkt, offset) == RESP_TAKEN;
 	if (taken)
 		window_changed(r);
 	return taken;
@@ -241,7 +242,7 @@ static enum resp_verdict in_order(struct responder *r, const struct roce_pkt *pk
 {
 	enum resp_verdict v = roce_op_of(pkt->opcode)->kind == ROCE_READ_REQ
 				      ? on_read_request(r, pkt)
-				      : take(r, pkt, offset);
+				      : take_in_order(r, pkt, offset);
 
 	if (r->m.window == NULL && r->trim_ahead && !r->dead &&
 	    psn_diff(r->epsn, r->trim_psn) >= 0) {

@@ -32,7 +32,7 @@ void timers_fini(struct timers *t)
 	*t = (struct timers){0};
 }
 
-static void place(struct timers *t, uint32_t at, uint32_t id)
+static void place_timer(struct timers *t, uint32_t at, uint32_t id)
 {
 	t->heap[at] = id;
 	t->pos[id] = at;
@@ -52,13 +52,13 @@ void timers_set(struct timers *t, uint32_t id, uint64_t due_ns)
 		return;
 	t->due_ns[id] = due_ns;
 	for (; at != 0 && before(t, id, t->heap[(at - 1) / 2]); at = (at - 1) / 2)
-		place(t, at, t->heap[(at - 1) / 2]);
+		place_timer(t, at, t->heap[(at - 1) / 2]);
 	for (uint32_t child = 2 * at + 1; child < t->n; at = child, child = 2 * at + 1) {
 		if (child + 1 < t->n && before(t, t->heap[child + 1], t->heap[child]))
 			child++;
 		if (!before(t, t->heap[child], id))
 			break;
-		place(t, at, t->heap[child]);
+		place_timer(t, at, t->heap[child]);
 	}
-	place(t, at, id);
+	place_timer(t, at, id);
 }

@@ -139,7 +139,7 @@ static uint64_t serve_ports(struct watcher *m, uint64_t now_ns)
 	return wake_ns;
 }
 
-static void run(struct watcher *m)
+static void run_watcher(struct watcher *m)
 {
 	struct pollfd end = {.fd = m->pipe};
 
@@ -223,7 +223,7 @@ __attribute__((noreturn)) static void child(struct standin_shared *shared, int e
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || getppid() != parent)
 		_exit(1);
 	m = (struct watcher){.shared = shared, .pipe = end, .socket = sock};
-	run(&m);
+	run_watcher(&m);
 	_exit(0);
 }
 

@@ -61,7 +61,7 @@ static force_inline void mark_empty(struct vclock *c, unsigned level, unsigned s
 
 // Into the ring of a slot, ahead of those whose turn is later. Only a slot of level 0 is one
 // instant, where turns matter, and most turns are last.
-static void join(struct vclock *c, struct vtimer *t, unsigned level)
+static void link_into_slot(struct vclock *c, struct vtimer *t, unsigned level)
 {
 	struct vtimer *first = c->slot[t->slot], *after = first->prev;
 
@@ -83,7 +83,7 @@ static force_inline void insert_at(struct vclock *c, struct vtimer *t, unsigned 
 {
 	t->slot = slot;
 	if (c->slot[slot] != NULL) {
-		join(c, t, level);
+		link_into_slot(c, t, level);
 		return;
 	}
 	t->next = t->prev = t;
@@ -93,7 +93,7 @@ static force_inline void insert_at(struct vclock *c, struct vtimer *t, unsigned 
 	c->levels |= 1u << level;
 }
 
-static force_inline void insert(struct vclock *c, struct vtimer *t)
+static force_inline void insert_timer(struct vclock *c, struct vtimer *t)
 {
 	uint64_t differs = t->t_ns ^ c->wheel_ns;
 	unsigned level;
@@ -138,7 +138,7 @@ static void descend(struct vclock *c, unsigned level, unsigned slot, uint64_t st
 	do {
 		struct vtimer *next = t->next;
 
-		insert(c, t);
+		insert_timer(c, t);
 		t = next;
 	} while (t != first);
 }
@@ -189,7 +189,7 @@ static force_inline void set(struct vtimer *t, uint64_t t_ns, uint64_t turn)
 		unlink_timer(c, t);
 	t->t_ns = t_ns > c->now_ns ? t_ns : c->now_ns;
 	t->seq = turn;
-	insert(c, t);
+	insert_timer(c, t);
 }
 
 void vtimer_set_turn(struct vtimer *t, uint64_t t_ns, uint64_t turn)

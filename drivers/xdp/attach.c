@@ -320,8 +320,8 @@ void copies_close(struct xdp_copies *c)
 }
 
 // NULL when the frame is lost.
-static struct rte_mbuf *copy(const struct tpacket2_hdr *h, uint32_t status,
-			     struct rte_mempool *pool)
+static struct rte_mbuf *copy_to_mbuf(const struct tpacket2_hdr *h, uint32_t status,
+				     struct rte_mempool *pool)
 {
 	const uint8_t *frame = (const uint8_t *)h + h->tp_mac;
 	uint32_t tag = (status & TP_STATUS_VLAN_VALID) != 0 ? TAG_LEN : 0;
@@ -355,7 +355,7 @@ uint16_t copies_rx(struct xdp_copies *c, struct rte_mempool *pool, struct rte_mb
 
 		if ((status & TP_STATUS_USER) == 0)
 			break;
-		pkts[got] = copy(h, status, pool);
+		pkts[got] = copy_to_mbuf(h, status, pool);
 		if (pkts[got] != NULL)
 			got++;
 		else

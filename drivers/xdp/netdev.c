@@ -78,7 +78,7 @@ static int read_address_and_mtu(struct netdev *d)
 	return rc;
 }
 
-static int bring_up(struct netdev *d)
+static int set_admin_up(struct netdev *d)
 {
 	struct ifreq ifr = {0};
 	int rc = live_ifreq(d->name, SIOCGIFFLAGS, &ifr);
@@ -109,7 +109,7 @@ static int open_socket(struct netdev *d)
 	return d->nl_fd < 0 ? -errno : 0;
 }
 
-static int find(struct netdev *d, const char *ifname, struct live_text *text)
+static int find_netdev(struct netdev *d, const char *ifname, struct live_text *text)
 {
 	if (strlen(ifname) < sizeof(d->name))
 		d->ifindex = (int)if_nametoindex(ifname);
@@ -130,13 +130,13 @@ int netdev_open(struct netdev *d, const char *ifname, struct live_text *text)
 	} steps[] = {
 		{open_socket, "opening a socket"},
 		{read_address_and_mtu, "reading its address"},
-		{bring_up, "bringing it up"},
+		{set_admin_up, "bringing it up"},
 		{make_promiscuous, "making it promiscuous"},
 	};
 	int rc;
 
 	*d = (struct netdev){.nl_fd = -1, .promisc_fd = -1};
-	rc = find(d, ifname, text);
+	rc = find_netdev(d, ifname, text);
 	if (rc != 0)
 		return rc;
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
@@ -226,7 +226,7 @@ int netdev_read(const struct netdev *d, struct netdev_state *out)
 
 // ---- whether the host itself uses an interface
 
-static void add(char *text, size_t len, const char *what)
+static void append_with_and(char *text, size_t len, const char *what)
 {
 	size_t at = strlen(text);
 
@@ -265,7 +265,7 @@ static void add_addresses(const char *ifname, char *text, size_t len)
 			      : (const void *)&((const struct sockaddr_in *)(const void *)
 							a->ifa_addr)->sin_addr,
 			  word, sizeof(word));
-		add(text, len, word);
+		append_with_and(text, len, word);
 	}
 	freeifaddrs(all);
 }
@@ -314,6 +314,6 @@ bool netdev_host_uses(unsigned ifindex, char *text, size_t len)
 	add_addresses(ifname, text, len);
 	if (any_line("/proc/net/route", ifname, is_default) ||
 	    any_line("/proc/net/ipv6_route", ifname, is_default_v6))
-		add(text, len, "the default route");
+		append_with_and(text, len, "the default route");
 	return text[0] != '\0';
 }

@@ -72,7 +72,7 @@ struct {
 	__type(value, struct weir_xdp_pause);
 } weir_pause SEC(".maps");
 
-static __always_inline void count(__u32 slot)
+static __always_inline void count_in_slot(__u32 slot)
 {
 	__u64 *n = bpf_map_lookup_elem(&weir_counts, &slot);
 
@@ -114,7 +114,7 @@ static __always_inline int to_mac_control(const __u8 *data)
 
 // Takes an untagged PFC frame, as mac_ctrl_parse() does with the frame from the ring. The reserved
 // high byte of the vector is not checked.
-static __always_inline void take_pfc(const __u8 *data, const __u8 *end)
+static __always_inline void record_pfc_frame(const __u8 *data, const __u8 *end)
 {
 	__u32 zero = 0;
 	struct weir_xdp_pause *p;
@@ -126,7 +126,7 @@ static __always_inline void take_pfc(const __u8 *data, const __u8 *end)
 	p = bpf_map_lookup_elem(&weir_pause, &zero);
 	if (!p)
 		return;
-	count(WEIR_XDP_PFC);
+	count_in_slot(WEIR_XDP_PFC);
 	for (int c = 0; c < WEIR_N_CLASSES; c++)
 		if (data[PFC_ENABLE_OFF] & BIT(c))
 			store_pause(&p->word[c], be16(data + PFC_TIMES_OFF + 2 * c));
@@ -187,7 +187,7 @@ static __always_inline int ipv6(const struct weir_xdp_rules *r, const __u8 *ip, 
 	return transport(r, ip[6], ip + IPV6_HLEN, end);
 }
 
-static __always_inline int is_own(const struct weir_xdp_rules *r, const __u8 *data)
+static __always_inline int is_own_mac(const struct weir_xdp_rules *r, const __u8 *data)
 {
 	return data[0] == r->mac[0] && data[1] == r->mac[1] && data[2] == r->mac[2] &&
 	       data[3] == r->mac[3] && data[4] == r->mac[4] && data[5] == r->mac[5];
@@ -200,7 +200,7 @@ static __always_inline int above_ethernet(const struct weir_xdp_rules *r, __u16 
 
 	if (!(r->keep & KEEP_IP))
 		return NOT_KEPT;
-	to_us = is_own(r, data);
+	to_us = is_own_mac(r, data);
 	if (type == ETH_P_IP && to_us)
 		return ipv4(r, l3, end);
 	if (type == ETH_P_IPV6 && (to_us || data[0] & 1))
@@ -220,7 +220,7 @@ static __always_inline int kept(const struct weir_xdp_rules *r, const __u8 *data
 		slot = WEIR_KEEP_LLDP;
 		break;
 	case ETH_P_ARP:
-		if (!is_own(r, data) && !(data[0] & 1))
+		if (!is_own_mac(r, data) && !(data[0] & 1))
 			return NOT_KEPT;
 		slot = WEIR_KEEP_ARP;
 		break;
@@ -264,21 +264,21 @@ static __always_inline int steer_frame(struct xdp_md *ctx, int long_frames)
 	int verdict;
 
 	if (slot != NOT_KEPT) {
-		count((__u32)slot);
+		count_in_slot((__u32)slot);
 		return XDP_PASS;
 	}
 	if (ctx->rx_queue_index != 0) {
-		count(WEIR_XDP_OTHER_QUEUE);
+		count_in_slot(WEIR_XDP_OTHER_QUEUE);
 		return XDP_DROP;
 	}
 	if (r && (long_frames ? bpf_xdp_get_buff_len(ctx) : (__u64)(end - data)) > r->longest) {
-		count(WEIR_XDP_MERGED);
+		count_in_slot(WEIR_XDP_MERGED);
 		return XDP_DROP;
 	}
-	take_pfc(data, end);
+	record_pfc_frame(data, end);
 	verdict = bpf_redirect_map(&weir_xsks, 0, XDP_DROP);
 	if (verdict != XDP_REDIRECT)
-		count(WEIR_XDP_NO_SOCKET);
+		count_in_slot(WEIR_XDP_NO_SOCKET);
 	return verdict;
 }
 
