@@ -53,7 +53,7 @@ struct autoecn {
 
 // ---- queues of a policy
 
-static struct tuned *find(const struct autoecn *a, unsigned port, unsigned queue)
+static struct tuned *find_tuned_queue(const struct autoecn *a, unsigned port, unsigned queue)
 {
 	unsigned n = a == NULL || port >= POLICY_MAX_PORTS || queue >= N_QUEUES
 			     ? 0
@@ -69,7 +69,7 @@ static struct ecn_rails rails_of(const struct policy_port *pp, unsigned queue)
 	return (struct ecn_rails){p->floor_bytes, p->ceiling_bytes, p->speed_bps};
 }
 
-static uint8_t classes_of(const struct policy_port *pp, unsigned queue)
+static uint8_t classes_of_queue(const struct policy_port *pp, unsigned queue)
 {
 	unsigned classes = 0;
 
@@ -104,7 +104,8 @@ static bool load_model(struct tuned *t, char *err, unsigned err_len)
 	return true;
 }
 
-static void report(struct autoecn *a, struct tuned *t, const struct ecn_verdict *v, uint64_t now_ns)
+static void report_curve_change(struct autoecn *a, struct tuned *t, const struct ecn_verdict *v,
+				uint64_t now_ns)
 {
 	struct autoecn_change *c = &a->kept[a->next_kept];
 
@@ -142,18 +143,18 @@ static bool take_queue(struct autoecn *a, struct tuned *t, const struct tuned *b
 
 		*t = *before;
 		t->params = *p;
-		t->classes = classes_of(pp, t->queue);
+		t->classes = classes_of_queue(pp, t->queue);
 		t->cls = lowest_class(t);
 		t->rule.model = before->rule.model != NULL ? &t->model : NULL;
 		if (row != NULL)
 			t->rule.row = &t->model.row[row - before->model.row];
 		v = ecn_rule_rails(&t->rule, &rails, now_ns);
 		if (v.why != ECN_WHY_NONE)
-			report(a, t, &v, now_ns);
+			report_curve_change(a, t, &v, now_ns);
 		return true;
 	}
 	t->params = *p;
-	t->classes = classes_of(pp, t->queue);
+	t->classes = classes_of_queue(pp, t->queue);
 	t->cls = lowest_class(t);
 	t->since_ns = now_ns;
 	t->why = ECN_WHY_BEGIN;
@@ -189,8 +190,8 @@ bool autoecn_new_policy(struct autoecn *a, uint64_t now_ns, char *err, unsigned 
 				continue;
 			next[n].port = (port_no_t)i;
 			next[n].queue = (uint8_t)q;
-			ok &= take_queue(a, &next[n++], find(a, i, q), &p->ports[i], now_ns, err,
-					 err_len);
+			ok &= take_queue(a, &next[n++], find_tuned_queue(a, i, q), &p->ports[i],
+					 now_ns, err, err_len);
 		}
 	free(a->tuned);
 	a->tuned = next;
@@ -238,8 +239,9 @@ static void count_pauses(struct autoecn *a)
 				continue;
 			a->xoffs[i][c] = n;
 			cause = switch_pause_cause(a->sw, i, pp->classify.class_to_pg[c]);
-			t = cause.kind == CAUSE_QUEUE ? find(a, cause.out_port, cause.queue)
-						      : NULL;
+			t = cause.kind == CAUSE_QUEUE
+				    ? find_tuned_queue(a, cause.out_port, cause.queue)
+				    : NULL;
 			if (t != NULL)
 				t->at.pauses += n - before;
 		}
@@ -272,7 +274,7 @@ static uint64_t newly_paused_ns(const struct autoecn *a, struct tuned *t, uint64
 }
 
 // The sums of the queue as they are now.
-static void look_at(const struct autoecn *a, struct tuned *t, uint64_t now_ns)
+static void read_queue_counters(const struct autoecn *a, struct tuned *t, uint64_t now_ns)
 {
 	const struct queue_counters *q = switch_queue_counters(a->sw, t->port, t->queue);
 	uint64_t marked = ctr_get(&q->ecn_marked), bytes = ctr_get(&q->tx_bytes);
@@ -308,7 +310,7 @@ static void snapshot(const struct autoecn *a, struct tuned *t, uint64_t now_ns)
 static void see_flow(void *arg, uint32_t place, const struct flow_row *row)
 {
 	struct autoecn *a = arg;
-	struct tuned *t = find(a, row->way.out_port, row->way.queue);
+	struct tuned *t = find_tuned_queue(a, row->way.out_port, row->way.queue);
 	uint64_t before = a->sent[place];
 	uint64_t bytes = row->bytes >= before ? row->bytes - before : row->bytes; // another flow
 
@@ -362,7 +364,7 @@ static void look_at_flows(struct autoecn *a, uint64_t now_ns)
 	a->all_seen = true;
 }
 
-static void give(struct autoecn *a, struct tuned *t)
+static void set_tuned_curve(struct autoecn *a, struct tuned *t)
 {
 	const struct wred_curve c = wred_curve_of(t->rule.now.kmin_bytes, t->rule.now.kmax_bytes,
 						  t->rule.now.pmax_ppm);
@@ -396,7 +398,7 @@ static void end_window(struct autoecn *a, struct tuned *t, uint64_t now_ns)
 	t->n_windows++;
 	v = ecn_rule_window(&t->rule, &t->features, freeze, now_ns);
 	if (v.why != ECN_WHY_NONE)
-		report(a, t, &v, now_ns);
+		report_curve_change(a, t, &v, now_ns);
 	t->waits |= v.changed && t->params.action == ECN_ON;
 	begin_window(t, now_ns);
 }
@@ -412,7 +414,7 @@ void autoecn_look(struct autoecn *a, bool policy_changes, uint64_t now_ns)
 		struct tuned *t = &a->tuned[i];
 		uint64_t age_ns = now_ns - t->begin_ns;
 
-		look_at(a, t, now_ns);
+		read_queue_counters(a, t, now_ns);
 		if (!t->warm && age_ns >= t->params.step_ns / WARM_UP) {
 			snapshot(a, t, now_ns);
 			t->from = t->at;
@@ -421,7 +423,7 @@ void autoecn_look(struct autoecn *a, bool policy_changes, uint64_t now_ns)
 			end_window(a, t, now_ns);
 		}
 		if (t->waits && !policy_changes)
-			give(a, t);
+			set_tuned_curve(a, t);
 	}
 }
 
@@ -458,7 +460,7 @@ void autoecn_destroy(struct autoecn *a)
 
 bool autoecn_view(const struct autoecn *a, unsigned port, unsigned queue, struct autoecn_view *out)
 {
-	const struct tuned *t = find(a, port, queue);
+	const struct tuned *t = find_tuned_queue(a, port, queue);
 
 	if (t == NULL)
 		return false;

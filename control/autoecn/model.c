@@ -38,8 +38,8 @@ struct place {
 	size_t err_len;
 };
 
-__attribute__((format(printf, 2, 3))) static bool wrong(const struct place *p, const char *fmt,
-							 ...)
+__attribute__((format(printf, 2, 3))) static bool report_row_error(const struct place *p,
+								   const char *fmt, ...)
 {
 	int n = snprintf(p->err, p->err_len, "%s:%u: ", p->name, p->line);
 	va_list ap;
@@ -51,7 +51,7 @@ __attribute__((format(printf, 2, 3))) static bool wrong(const struct place *p, c
 	return false;
 }
 
-static bool read_number(const struct place *p, enum column c, const char *word, double *out)
+static bool read_column_number(const struct place *p, enum column c, const char *word, double *out)
 {
 	char *end;
 
@@ -61,9 +61,9 @@ static bool read_number(const struct place *p, enum column c, const char *word, 
 	}
 	*out = strtod(word, &end);
 	if (end == word || *end != '\0' || !(*out >= columns[c].least && *out <= columns[c].most))
-		return wrong(p, "%s: '%.20s' is not a number from %g to %g%s", columns[c].name,
-			     word, columns[c].least, columns[c].most,
-			     columns[c].may_be_unknown ? ", nor - for any" : "");
+		return report_row_error(p, "%s: '%.20s' is not a number from %g to %g%s",
+					columns[c].name, word, columns[c].least, columns[c].most,
+					columns[c].may_be_unknown ? ", nor - for any" : "");
 	return true;
 }
 
@@ -80,19 +80,21 @@ static bool read_row(const struct place *p, char *words[], unsigned n, struct ec
 	double v[N_COLUMNS] = {0};
 
 	if (n != N_COLUMNS)
-		return wrong(p, "%u columns, expected %u: name utilisation marks delay_p99 flows "
-				"elephants kmin kmax pmax", n, N_COLUMNS);
+		return report_row_error(p, "%u columns, expected %u: name utilisation marks "
+					   "delay_p99 flows elephants kmin kmax pmax",
+					n, N_COLUMNS);
 	if (strlen(words[NAME]) >= ECN_MODEL_NAME)
-		return wrong(p, "name: longer than %d characters", ECN_MODEL_NAME - 1);
+		return report_row_error(p, "name: longer than %d characters", ECN_MODEL_NAME - 1);
 	if (!is_printable(words[NAME]))
-		return wrong(p, "name: only letters, digits and signs of ASCII are a name");
+		return report_row_error(p,
+					"name: only letters, digits and signs of ASCII are a name");
 	for (enum column c = UTILISATION; c < N_COLUMNS; c++)
-		if (!read_number(p, c, words[c], &v[c]))
+		if (!read_column_number(p, c, words[c], &v[c]))
 			return false;
 	if (v[UTILISATION] < 0 && v[MARKS] < 0 && v[DELAY] < 0 && v[FLOWS] < 0 && v[ELEPHANTS] < 0)
-		return wrong(p, "no feature has a number: the row would never be near");
+		return report_row_error(p, "no feature has a number: the row would never be near");
 	if (v[KMIN] > v[KMAX])
-		return wrong(p, "kmin %g is above kmax %g", v[KMIN], v[KMAX]);
+		return report_row_error(p, "kmin %g is above kmax %g", v[KMIN], v[KMAX]);
 	*out = (struct ecn_archetype){
 		.at = {.utilisation = v[UTILISATION] < 0 ? ECN_UNKNOWN : v[UTILISATION] / 100,
 		       .mark_share = v[MARKS] < 0 ? ECN_UNKNOWN : v[MARKS] / 100,
@@ -142,23 +144,25 @@ bool ecn_model_parse(const char *name, const char *text, size_t len, struct ecn_
 
 		p.line++;
 		if (n >= sizeof(line) || memchr(text, '\0', n) != NULL) {
-			ok = wrong(&p, "not a line of text of at most %d bytes", LINE_MAX_LEN - 1);
+			ok = report_row_error(&p, "not a line of text of at most %d bytes",
+					      LINE_MAX_LEN - 1);
 			break;
 		}
 		memcpy(line, text, n);
 		line[n] = '\0';
 		n_words = split(line, words);
 		if (n_words != 0 && m->n == ECN_MODEL_ROWS)
-			ok = wrong(&p, "more than %d rows", ECN_MODEL_ROWS);
+			ok = report_row_error(&p, "more than %d rows", ECN_MODEL_ROWS);
 		else if (n_words != 0 && is_taken(m, words[NAME]))
-			ok = wrong(&p, "name: an earlier row is '%.20s' too", words[NAME]);
+			ok = report_row_error(&p, "name: an earlier row is '%.20s' too",
+					      words[NAME]);
 		else if (n_words != 0)
 			ok = read_row(&p, words, n_words, &m->row[m->n++]);
 		text += n + (end != NULL);
 		len -= n + (end != NULL);
 	}
 	if (ok && m->n == 0)
-		ok = wrong(&p, "no rows");
+		ok = report_row_error(&p, "no rows");
 	if (ok)
 		*out = *m;
 	free(m);
@@ -208,7 +212,7 @@ struct sum {
 	unsigned n;
 };
 
-static void add(struct sum *s, double a, double b, double scale)
+static void add_squared_distance(struct sum *s, double a, double b, double scale)
 {
 	double d = (a - b) / scale;
 
@@ -222,18 +226,19 @@ static void add(struct sum *s, double a, double b, double scale)
 static void add_factor(struct sum *s, double a, double b, double least, double factor)
 {
 	if (a >= 0 && b >= 0)
-		add(s, 100 + log2(fmax(a, least)), 100 + log2(fmax(b, least)), log2(factor));
+		add_squared_distance(s, 100 + log2(fmax(a, least)), 100 + log2(fmax(b, least)),
+				     log2(factor));
 }
 
 double ecn_distance(const struct ecn_features *a, const struct ecn_features *b)
 {
 	struct sum s = {0};
 
-	add(&s, a->utilisation, b->utilisation, 0.2);
+	add_squared_distance(&s, a->utilisation, b->utilisation, 0.2);
 	add_factor(&s, a->mark_share, b->mark_share, 0.0005, 3);
 	add_factor(&s, a->delay_p99_ns, b->delay_p99_ns, 1000, 3);
 	add_factor(&s, a->flows, b->flows, 1, 2);
-	add(&s, a->elephants, b->elephants, 0.25);
+	add_squared_distance(&s, a->elephants, b->elephants, 0.25);
 	return s.n == 0 ? INFINITY : sqrt(s.squares / s.n);
 }
 

@@ -114,7 +114,7 @@ static struct ecn_verdict use(struct ecn_rule *r, struct ecn_thresholds t, enum 
 	return v;
 }
 
-static void enter(struct ecn_rule *r, enum ecn_mode mode, uint64_t now_ns)
+static void enter_mode(struct ecn_rule *r, enum ecn_mode mode, uint64_t now_ns)
 {
 	r->mode = mode;
 	r->since_ns = r->quiet_ns = now_ns;
@@ -158,7 +158,7 @@ static struct ecn_verdict use_mix(struct ecn_rule *r, uint64_t now_ns)
 	const double mixed = bytes_at(&r->rails, MIXED_BYTES_40G);
 	const enum ecn_mix mix = mix_of_flows(r);
 
-	enter(r, ECN_SETTLED, now_ns);
+	enter_mode(r, ECN_SETTLED, now_ns);
 	r->mix = mix;
 	if (mix == ECN_UNDECIDED)
 		return use(r, ecn_start(&r->rails), ECN_WHY_UNSTEADY);
@@ -208,13 +208,13 @@ static bool start_was_better(const struct ecn_rule *r)
 
 // A kmin that causes PAUSEs is not kept. If even the ceiling fills the link less than the start,
 // there is less traffic now.
-static struct ecn_verdict settle(struct ecn_rule *r, uint64_t now_ns)
+static struct ecn_verdict settle_search(struct ecn_rule *r, uint64_t now_ns)
 {
 	bool pauses = r->high_try >= 0 && r->tries[r->high_try].pauses;
 
 	if (r->high_try < 0)
 		return use_mix(r, now_ns);
-	enter(r, ECN_SETTLED, now_ns);
+	enter_mode(r, ECN_SETTLED, now_ns);
 	if (start_was_better(r))
 		return use(r, ecn_start(&r->rails), ECN_WHY_START);
 	r->n_proofs = pauses ? 0 : PROOF_WINDOWS;
@@ -229,7 +229,7 @@ static struct ecn_verdict try_kmin(struct ecn_rule *r, double kmin)
 
 static void enter_search(struct ecn_rule *r, uint64_t now_ns)
 {
-	enter(r, ECN_SEARCH, now_ns);
+	enter_mode(r, ECN_SEARCH, now_ns);
 	r->row = NULL;
 	r->n_tries = 0;
 	r->risen = false;
@@ -271,7 +271,7 @@ static struct ecn_verdict search(struct ecn_rule *r, const struct ecn_features *
 	if (r->n_tries < ECN_TRIES_MAX && r->low <= (double)r->rails.floor_bytes &&
 	    r->kmin > r->low && r->high > r->low)
 		return try_kmin(r, r->low);
-	return settle(r, now_ns);
+	return settle_search(r, now_ns);
 }
 
 // ---- known workloads, and moves
@@ -315,7 +315,7 @@ static struct ecn_verdict use_row(struct ecn_rule *r, const struct ecn_archetype
 
 	// A kmin that a rail has moved keeps its ratio to kmax.
 	near.kmax_bytes = (uint64_t)((double)near.kmin_bytes * row->kmax_us / row->kmin_us);
-	enter(r, ECN_MODEL, now_ns);
+	enter_mode(r, ECN_MODEL, now_ns);
 	r->n_proofs = r->advise ? 0 : ROW_WINDOWS;
 	r->row = row;
 	return use(r, near, ECN_WHY_NEAR);
@@ -347,7 +347,7 @@ static void hold_longer(struct ecn_rule *r)
 static struct ecn_verdict begin_again(struct ecn_rule *r, uint64_t now_ns)
 {
 	hold_longer(r);
-	enter(r, ECN_START, now_ns);
+	enter_mode(r, ECN_START, now_ns);
 	r->row = NULL;
 	r->fairness = r->n_fairness = 0;
 	return use(r, ecn_start(&r->rails), ECN_WHY_MOVED);
@@ -391,7 +391,7 @@ static struct ecn_verdict give_up(struct ecn_rule *r, uint64_t now_ns)
 {
 	const struct ecn_try *t = fullest(r);
 
-	enter(r, ECN_SETTLED, now_ns);
+	enter_mode(r, ECN_SETTLED, now_ns);
 	return t != NULL ? use(r, ecn_family(&r->rails, t->kmin), ECN_WHY_FULLEST)
 			 : use(r, ecn_start(&r->rails), ECN_WHY_LOST);
 }
@@ -421,7 +421,7 @@ static struct ecn_verdict stand(struct ecn_rule *r, const struct ecn_features *f
 		return disproved(r, f, now_ns);
 	if (!r->advise && r->mix == ECN_ALIKE && f->pauses != 0 && r->mean.pauses == 0) {
 		hold_longer(r);
-		enter(r, ECN_SETTLED, now_ns);
+		enter_mode(r, ECN_SETTLED, now_ns);
 		return use(r, ecn_start(&r->rails), ECN_WHY_PAUSES);
 	}
 	// Later windows are compared with the last one of the proof: senders take some windows to
@@ -444,7 +444,8 @@ static struct ecn_verdict stand(struct ecn_rule *r, const struct ecn_features *f
 }
 
 // The mean of some windows is compared with the model: one window may be chance.
-static struct ecn_verdict begin(struct ecn_rule *r, const struct ecn_features *f, uint64_t now_ns)
+static struct ecn_verdict decide_at_start(struct ecn_rule *r, const struct ecn_features *f,
+					  uint64_t now_ns)
 {
 	const struct ecn_archetype *row;
 	double distance;
@@ -459,7 +460,7 @@ static struct ecn_verdict begin(struct ecn_rule *r, const struct ecn_features *f
 		return r->second_look ? nothing(r) : use_mix(r, now_ns);
 	}
 	if (r->mean.mark_share < FEW_MARKS) {
-		enter(r, ECN_SETTLED, now_ns);
+		enter_mode(r, ECN_SETTLED, now_ns);
 		return use(r, ecn_start(&r->rails), ECN_WHY_FEW_MARKS);
 	}
 	row = r->model == NULL ? NULL : ecn_model_nearest(r->model, &r->mean, &distance);
@@ -491,11 +492,11 @@ static struct ecn_verdict frozen(struct ecn_rule *r, enum ecn_why why, uint64_t 
 	enum ecn_mix mix = r->mix;
 
 	if (why == ECN_WHY_NONE) {
-		enter(r, r->before_freeze, now_ns);
+		enter_mode(r, r->before_freeze, now_ns);
 		v.why = ECN_WHY_THAW;
 	} else if (r->mode != ECN_FROZEN && r->mode != ECN_START) {
 		r->before_freeze = r->mode;
-		enter(r, ECN_FROZEN, now_ns);
+		enter_mode(r, ECN_FROZEN, now_ns);
 		v.why = why;
 	}
 	r->n_proofs = n_proofs; // they are still to come
@@ -517,7 +518,7 @@ struct ecn_verdict ecn_rule_window(struct ecn_rule *r, const struct ecn_features
 	case ECN_SEARCH:
 		return search(r, f, now_ns);
 	case ECN_START:
-		return begin(r, f, now_ns);
+		return decide_at_start(r, f, now_ns);
 	default:
 		return stand(r, f, now_ns);
 	}
@@ -542,7 +543,7 @@ static struct ecn_verdict search_anew(struct ecn_rule *r, uint64_t now_ns)
 	if (r->mode == ECN_FROZEN)
 		r->before_freeze = ECN_START;
 	else
-		enter(r, ECN_START, now_ns);
+		enter_mode(r, ECN_START, now_ns);
 	return use(r, ecn_start(&r->rails), ECN_WHY_RAILS);
 }
 
@@ -567,6 +568,6 @@ struct ecn_verdict ecn_rule_rails(struct ecn_rule *r, const struct ecn_rails *ra
 	if (!v.changed)
 		return nothing(r);
 	if (r->mode != ECN_START)
-		enter(r, ECN_SETTLED, now_ns);
+		enter_mode(r, ECN_SETTLED, now_ns);
 	return v;
 }

@@ -20,7 +20,7 @@ struct diag_entry {
 	char *path, *text, *cure; // path and cure may be NULL
 };
 
-static void *grown(void *p, size_t n, size_t size)
+static void *resize_items(void *p, size_t n, size_t size)
 {
 	return allocated(realloc(p, n * size));
 }
@@ -61,8 +61,8 @@ static void entry_fini(struct diag_entry *e)
 	free(e->cure);
 }
 
-static void put(struct diag_sink *s, enum diag_level level, struct cfg_pos at, const char *path,
-		char *text)
+static void add_sink_entry(struct diag_sink *s, enum diag_level level, struct cfg_pos at,
+			   const char *path, char *text)
 {
 	char *cure = strrchr(text, CURE[0]);
 	struct diag_entry e = {.at = at, .seq = s->n, .level = level, .path = masked(path)};
@@ -77,7 +77,7 @@ static void put(struct diag_sink *s, enum diag_level level, struct cfg_pos at, c
 	}
 	if (s->n == s->cap) {
 		s->cap = s->cap == 0 ? 16 : s->cap * 2;
-		s->entries = grown(s->entries, s->cap, sizeof(*s->entries));
+		s->entries = resize_items(s->entries, s->cap, sizeof(*s->entries));
 	}
 	s->entries[s->n++] = e;
 }
@@ -106,12 +106,12 @@ bool diag_add(struct diag_sink *s, enum diag_level level, struct cfg_pos at, con
 			 at.origin->made_of);
 	if (s->n == MAX_ENTRIES) {
 		snprintf(text, sizeof(text), "further errors are not shown");
-		put(s, DIAG_ERROR, (struct cfg_pos){UINT32_MAX, 0}, NULL, text);
+		add_sink_entry(s, DIAG_ERROR, (struct cfg_pos){UINT32_MAX, 0}, NULL, text);
 		return false;
 	}
 	if (path != NULL && *path == '\0')
 		path = s->document != NULL ? s->document : "policy"; // the document itself
-	put(s, level, at, path, text);
+	add_sink_entry(s, level, at, path, text);
 	return false;
 }
 
@@ -217,9 +217,9 @@ void diag_finish(struct diag_sink *s, struct diags *d)
 {
 	if (s->n != 0) {
 		qsort(s->entries, s->n, sizeof(*s->entries), by_position);
-		d->lines = grown(d->lines, d->n + s->n, sizeof(*d->lines));
-		d->is_error = grown(d->is_error, d->n + s->n, sizeof(*d->is_error));
-		d->messages = grown(d->messages, d->n_messages + s->n, sizeof(*d->messages));
+		d->lines = resize_items(d->lines, d->n + s->n, sizeof(*d->lines));
+		d->is_error = resize_items(d->is_error, d->n + s->n, sizeof(*d->is_error));
+		d->messages = resize_items(d->messages, d->n_messages + s->n, sizeof(*d->messages));
 	}
 	for (unsigned i = 0; i < s->n; i++) {
 		if (s->entries[i].repeats)

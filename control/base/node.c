@@ -35,7 +35,7 @@ static const char *document(const struct diag_sink *s)
 #define REFUSE_AT(r, at, ...) (diag_add((r)->sink, DIAG_ERROR, at, "YAML", __VA_ARGS__), false)
 
 // Puts a finished or opened node where it belongs: root, key, value or list item.
-static bool place(struct reader *r, struct node *n, yaml_mark_t at)
+static bool attach_node(struct reader *r, struct node *n, yaml_mark_t at)
 {
 	struct open_node *o;
 
@@ -82,7 +82,7 @@ static bool on_scalar(struct reader *r, const yaml_event_t *e)
 	if (memchr(text, '\0', e->data.scalar.length) != NULL)
 		return REFUSE_AT(r, n->at, "a value holds a NUL character");
 	n->text = arena_text(r->arena, text, e->data.scalar.length);
-	return place(r, n, e->start_mark);
+	return attach_node(r, n, e->start_mark);
 }
 
 static bool on_open(struct reader *r, const yaml_event_t *e, enum node_kind kind)
@@ -91,7 +91,7 @@ static bool on_open(struct reader *r, const yaml_event_t *e, enum node_kind kind
 
 	if (r->depth == NODE_MAX_DEPTH)
 		return REFUSE_AT(r, n->at, "maps and lists are nested too deeply");
-	if (!place(r, n, e->start_mark))
+	if (!attach_node(r, n, e->start_mark))
 		return false;
 	r->open[r->depth++] = (struct open_node){.node = n};
 	return true;

@@ -23,7 +23,7 @@ const struct opt *opts_next(const struct opts *o, const struct opt *row)
 	return NULL;
 }
 
-static const char *name_at(const void *opts, unsigned i)
+static const char *option_name_at(const void *opts, unsigned i)
 {
 	const struct opts *o = opts;
 
@@ -36,10 +36,10 @@ const char *opts_nearest(const struct opts *o, const char *word)
 
 	word += strspn(word, "-");
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
-	return schema_closest(name, o->n, name_at, o);
+	return schema_closest(name, o->n, option_name_at, o);
 }
 
-static const struct opt *row_of(const struct opts *o, int code)
+static const struct opt *option_row_of_code(const struct opts *o, int code)
 {
 	if (code >= LONG)
 		return &o->rows[code - LONG];
@@ -49,9 +49,9 @@ static const struct opt *row_of(const struct opts *o, int code)
 	return NULL;
 }
 
-static void complain(const struct opts *o, bool missing, const char *word)
+static void report_wrong_option(const struct opts *o, bool missing, const char *word)
 {
-	const struct opt *row = row_of(o, optopt);
+	const struct opt *row = option_row_of_code(o, optopt);
 	const char letter[] = {'-', (char)optopt, '\0'}, *near = NULL;
 
 	if (optopt == 0) // a long option that no row has
@@ -80,7 +80,7 @@ void opts_say_wrong(const struct opts *o, enum opts_wrong what, const char *word
 				word, o->program);
 }
 
-static bool keep(const struct opt *row, char *text, void *out)
+static bool store_option_value(const struct opt *row, char *text, void *out)
 {
 	char *field = (char *)out + row->off;
 
@@ -136,11 +136,11 @@ enum opts_end opts_parse(const struct opts *o, int argc, char **argv, void *out)
 			return at < optind && strcmp(argv[optind - 1], "--") == 0 ? OPTS_DASHES
 										  : OPTS_END;
 		if (code == '?' || code == ':') {
-			complain(o, code == ':', argv[optind - 1]);
+			report_wrong_option(o, code == ':', argv[optind - 1]);
 			return OPTS_WRONG;
 		}
-		row = row_of(o, code);
-		if (!keep(row, optarg, out))
+		row = option_row_of_code(o, code);
+		if (!store_option_value(row, optarg, out))
 			return OPTS_WRONG;
 		if (row->last)
 			return OPTS_END;

@@ -172,7 +172,7 @@ void schema_defaults(const struct cfg_schema *s, void *base)
 
 // ---- single values
 // why continues the value: "is ..." or, after a colon, what was expected.
-static bool refuse(const struct slot *f, const char *why)
+static bool refuse_value(const struct slot *f, const char *why)
 {
 	bool verb = strncmp(why, "is ", 3) == 0 || strncmp(why, "holds ", 6) == 0;
 
@@ -180,7 +180,7 @@ static bool refuse(const struct slot *f, const char *why)
 	return false;
 }
 
-static bool number(const struct slot *f, struct cfg_val *v)
+static bool parse_number_value(const struct slot *f, struct cfg_val *v)
 {
 	const struct cfg_row *row = f->row;
 	const char *text = f->n->text, *why;
@@ -193,7 +193,7 @@ static bool number(const struct slot *f, struct cfg_val *v)
 		return true;
 	}
 	if (row->unit == UNIT_COUNT && ends_in_percent)
-		return refuse(
+		return refuse_value(
 			f, arena_printf(f->r->arena,
 					"%s is a whole number, not a percentage" CURE "write %.*s",
 					row->key, (int)len - 1, schema_shown(f->r->arena, text)));
@@ -201,11 +201,11 @@ static bool number(const struct slot *f, struct cfg_val *v)
 	if (!unit_parse(v->percent ? UNIT_PERCENT : row->unit, text, &value, &why)) {
 		if (row->word != NULL)
 			why = arena_printf(f->r->arena, "%s, or %s", why, row->word);
-		return refuse(f, row->expected != NULL ? row->expected : why);
+		return refuse_value(f, row->expected != NULL ? row->expected : why);
 	}
 	v->n = value;
 	if (v->percent)
-		return value <= PPM || refuse(f, "is above 100%");
+		return value <= PPM || refuse_value(f, "is above 100%");
 	below = value < row->min;
 	if (!below && value <= row->max)
 		return true;
@@ -214,12 +214,12 @@ static bool number(const struct slot *f, struct cfg_val *v)
 	return false;
 }
 
-static const char *word_at(const void *words, unsigned i)
+static const char *listed_word_at(const void *words, unsigned i)
 {
 	return ((const char *const *)words)[i];
 }
 
-static bool word(const struct slot *f, struct cfg_val *v)
+static bool parse_word_value(const struct slot *f, struct cfg_val *v)
 {
 	const char *const *words = f->row->words;
 	const char *all = "", *near;
@@ -232,12 +232,13 @@ static bool word(const struct slot *f, struct cfg_val *v)
 		}
 		all = arena_printf(f->r->arena, "%s%s%s", all, i == 0 ? "" : ", ", words[i]);
 	}
-	near = schema_closest(f->n->text, i, word_at, words);
+	near = schema_closest(f->n->text, i, listed_word_at, words);
 	if (near != NULL)
-		return refuse(f, arena_printf(f->r->arena, "did you mean %s?", near));
+		return refuse_value(f, arena_printf(f->r->arena, "did you mean %s?", near));
 	if (f->row->expected != NULL)
 		all = f->row->expected;
-	return refuse(f, arena_printf(f->r->arena, "expected %s%s", i > 1 ? "one of " : "", all));
+	return refuse_value(
+		f, arena_printf(f->r->arena, "expected %s%s", i > 1 ? "one of " : "", all));
 }
 
 static bool on_off(const struct slot *f, struct cfg_val *v)
@@ -246,14 +247,14 @@ static bool on_off(const struct slot *f, struct cfg_val *v)
 
 	v->n = strcmp(text, "on") == 0 || strcmp(text, "true") == 0;
 	return v->n != 0 || strcmp(text, "off") == 0 || strcmp(text, "false") == 0 ||
-	       refuse(f, "expected on or off");
+	       refuse_value(f, "expected on or off");
 }
 
 static bool alpha(const struct slot *f, struct cfg_val *v)
 {
 	char why[96];
 
-	return unit_parse_alpha(f->n->text, &v->n, why, sizeof(why)) || refuse(f, why);
+	return unit_parse_alpha(f->n->text, &v->n, why, sizeof(why)) || refuse_value(f, why);
 }
 
 static bool text(const struct slot *f, struct cfg_val *v)
@@ -264,17 +265,18 @@ static bool text(const struct slot *f, struct cfg_val *v)
 
 	for (const char *c = text; f->row->type == CFG_NAME && *c != '\0'; c++)
 		if (!isalnum((unsigned char)*c) && strchr("._-", *c) == NULL)
-			return refuse(f, "a name is made of letters, digits, . _ and -");
+			return refuse_value(f, "a name is made of letters, digits, . _ and -");
 	if (len == 0)
-		return refuse(f, "is empty");
+		return refuse_value(f, "is empty");
 	if (len > (size_t)f->row->max)
-		return refuse(f, arena_printf(f->r->arena, "is longer than %" PRId64 " characters",
-					      f->row->max));
+		return refuse_value(f, arena_printf(f->r->arena,
+						    "is longer than %" PRId64 " characters",
+						    f->row->max));
 	for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++) {
 		if (line && ((*c < 0x20 && *c != '\n') || *c == 0x7f))
-			return refuse(f, "holds a control character");
+			return refuse_value(f, "holds a control character");
 		if (!line && (*c <= 0x20 || *c >= 0x7f))
-			return refuse(f, "holds a space or a character outside ASCII");
+			return refuse_value(f, "holds a space or a character outside ASCII");
 	}
 	v->text = text;
 	return true;
@@ -284,8 +286,9 @@ static bool text(const struct slot *f, struct cfg_val *v)
 static bool read_scalar(const struct slot *f, struct cfg_val *out)
 {
 	static bool (*const read[])(const struct slot *, struct cfg_val *) = {
-		[CFG_NUMBER] = number, [CFG_WORD] = word, [CFG_SWITCH] = on_off,
-		[CFG_ALPHA] = alpha,   [CFG_NAME] = text, [CFG_TEXT] = text,
+		[CFG_NUMBER] = parse_number_value, [CFG_WORD] = parse_word_value,
+		[CFG_SWITCH] = on_off, [CFG_ALPHA] = alpha,
+		[CFG_NAME] = text, [CFG_TEXT] = text,
 		[CFG_LINE] = text,
 	};
 	struct cfg_val v = {.n = f->row->dflt, .path = f->path, .at = f->n->at, .given = true};
@@ -351,7 +354,7 @@ static bool sonic_gives(const struct node *map, const char *key)
 }
 
 // The value of the i-th row as a policy writes it, or NULL.
-static const char *value_of(struct arena *a, size_t i, const char *text)
+static const char *policy_value_of_sonic(struct arena *a, size_t i, const char *text)
 {
 	const int64_t most = 1000000000000;
 	char *end, out[UNIT_TEXT_LEN];
@@ -382,7 +385,7 @@ static const char *sonic_translate(struct arena *a, const struct cfg_schema *s,
 		    (!here && row_index(s, sonic_rows[i].within) < 0))
 			continue;
 		if (value->kind == NODE_SCALAR)
-			to = value_of(a, i, value->text);
+			to = policy_value_of_sonic(a, i, value->text);
 		if (to == NULL)
 			return arena_printf(a, "SONiC's %s is %s", sonic, sonic_rows[i].key);
 		to = arena_printf(a, "%s: %s", sonic_rows[i].key, to);
@@ -429,7 +432,7 @@ static void report_twice(struct cfg_reader *r, const struct node *key, const cha
 }
 
 // Notes where the value is. False after a report: it is of another kind.
-static bool begin(const struct slot *f, enum node_kind kind, const char *expected)
+static bool begin_cfg_map(const struct slot *f, enum node_kind kind, const char *expected)
 {
 	*(struct cfg_map *)f->to = (struct cfg_map){.path = f->path, .at = f->n->at, .given = true};
 	if (f->n->kind != kind)
@@ -514,7 +517,7 @@ static void fill_entries(const struct slot *f)
 	const struct cfg_schema *sub = f->row->sub;
 	bool table = f->row->type == CFG_TABLE;
 
-	if (!begin(f, table ? NODE_MAP : NODE_LIST, table ? "a map of names" : "a list"))
+	if (!begin_cfg_map(f, table ? NODE_MAP : NODE_LIST, table ? "a map of names" : "a list"))
 		return;
 	if (f->n->n > (uint64_t)f->row->max) {
 		WRONG(f, "%u entries: at most %" PRId64 " are possible", f->n->n, f->row->max);
@@ -566,7 +569,7 @@ static void add_ranges(const struct slot *f, const struct node *n)
 
 static void fill_set(const struct slot *f)
 {
-	begin(f, f->n->kind, NULL);
+	begin_cfg_map(f, f->n->kind, NULL);
 	each_item(f, add_ranges);
 }
 
@@ -623,7 +626,7 @@ static void fill_lookup(const struct slot *f)
 	struct cfg_lookup *l = f->to;
 	int64_t dflt = -1;
 
-	if (!begin(f, NODE_MAP, "a map such as {3: 26}"))
+	if (!begin_cfg_map(f, NODE_MAP, "a map such as {3: 26}"))
 		return;
 	for (const struct node *v = f->n->first; v != NULL; v = v->next)
 		lookup_entry(f, v, &dflt);
@@ -655,7 +658,7 @@ static void fill_words(const struct slot *f)
 {
 	struct cfg_words *w = f->to;
 
-	if (!begin(f, f->n->kind == NODE_MAP ? NODE_LIST : f->n->kind, "a list"))
+	if (!begin_cfg_map(f, f->n->kind == NODE_MAP ? NODE_LIST : f->n->kind, "a list"))
 		return;
 	w->n = 0; // likewise
 	w->items = arena_alloc(f->r->arena,

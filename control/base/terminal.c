@@ -136,8 +136,8 @@ void text_mask(char *text, bool keep_lines)
 	}
 }
 
-__attribute__((format(printf, 3, 0))) static void print_lines(FILE *out, unsigned width,
-							     const char *fmt, va_list ap)
+__attribute__((format(printf, 3, 0))) static void print_folded_lines(FILE *out, unsigned width,
+								     const char *fmt, va_list ap)
 {
 	char *text = NULL;
 
@@ -153,7 +153,7 @@ void terminal_printf(FILE *out, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	print_lines(out, terminal_width(out), fmt, ap);
+	print_folded_lines(out, terminal_width(out), fmt, ap);
 	va_end(ap);
 }
 
@@ -163,6 +163,7 @@ void usage_printf(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	print_lines(stderr, width == 0 || width > TERMINAL_TEXT ? TERMINAL_TEXT : width, fmt, ap);
+	print_folded_lines(stderr, width == 0 || width > TERMINAL_TEXT ? TERMINAL_TEXT : width, fmt,
+			   ap);
 	va_end(ap);
 }

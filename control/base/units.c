@@ -258,7 +258,7 @@ const char *unit_print(enum unit_kind kind, int64_t n, char *out, size_t out_len
 
 // ---- ranges in names
 // Appends to a name. False: the name becomes too long.
-static bool append(char name[EXPAND_NAME_LEN + 1], const char *text, size_t len)
+static bool append_to_name(char name[EXPAND_NAME_LEN + 1], const char *text, size_t len)
 {
 	size_t at = strlen(name);
 
@@ -295,7 +295,7 @@ static const char *add_range(struct expansion *out, const char *text, size_t len
 			int width = *range == '0' ? (int)strspn(range, "0123456789") : 1;
 			int n = snprintf(number, sizeof(number), "%0*u", width, v);
 
-			fits = append(out->items[i++], number, (size_t)n) && fits;
+			fits = append_to_name(out->items[i++], number, (size_t)n) && fits;
 		}
 	return fits ? NULL : too_long;
 }
@@ -311,7 +311,7 @@ bool expand(const char *text, struct expansion *out, const char **why)
 		const char *end = strchr(text + literal, ']');
 
 		for (unsigned i = 0; i < out->n; i++)
-			if (!append(out->items[i], text, literal))
+			if (!append_to_name(out->items[i], text, literal))
 				*why = too_long;
 		text += literal;
 		if (*why != NULL || *text == '\0')

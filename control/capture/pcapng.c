@@ -38,7 +38,7 @@ struct block {
 
 // Every field is bounded (PCAPNG_MAX_FRAME, PCAPNG_MAX_TEXT, three texts at most), so that there is
 // always room.
-static void put(struct block *b, const void *data, size_t len)
+static void put_block_bytes(struct block *b, const void *data, size_t len)
 {
 	memcpy(b->bytes + b->len, data, len);
 	b->len += len;
@@ -56,14 +56,14 @@ static void pad(struct block *b)
 		b->bytes[b->len++] = 0;
 }
 
-static void begin(struct block *b, enum block_type type)
+static void begin_block(struct block *b, enum block_type type)
 {
 	b->len = 0;
 	put_uint(b, type, 4);
 	put_uint(b, 0, 4); // the length, once it is known
 }
 
-static bool end(struct block *b, FILE *out)
+static bool end_block(struct block *b, FILE *out)
 {
 	size_t total = b->len + 4;
 
@@ -93,7 +93,7 @@ static void option_text(struct block *b, unsigned code, int lead, const char *te
 	put_uint(b, len + (lead >= 0), 2);
 	if (lead >= 0)
 		put_uint(b, (uint64_t)lead, 1);
-	put(b, text, len);
+	put_block_bytes(b, text, len);
 	pad(b);
 }
 
@@ -120,21 +120,21 @@ bool pcapng_section(FILE *out, const char *application)
 {
 	struct block b;
 
-	begin(&b, BLOCK_SECTION);
+	begin_block(&b, BLOCK_SECTION);
 	put_uint(&b, BYTE_ORDER_MAGIC, 4);
 	put_uint(&b, 1, 2); // version 1.0
 	put_uint(&b, 0, 2);
 	put_uint(&b, UINT64_MAX, 8); // length of the section: not known yet
 	option_text(&b, SHB_USERAPPL, -1, application);
 	option_end(&b);
-	return end(&b, out);
+	return end_block(&b, out);
 }
 
 bool pcapng_interface(FILE *out, const struct pcapng_interface *i)
 {
 	struct block b;
 
-	begin(&b, BLOCK_INTERFACE);
+	begin_block(&b, BLOCK_INTERFACE);
 	put_uint(&b, LINKTYPE_ETHERNET, 2);
 	put_uint(&b, 0, 2);
 	put_uint(&b, i->snaplen, 4);
@@ -145,7 +145,7 @@ bool pcapng_interface(FILE *out, const struct pcapng_interface *i)
 	option_uint(&b, IF_TSRESOL, TSRESOL_NS, 1);
 	option_text(&b, IF_FILTER, FILTER_IS_TEXT, i->filter);
 	option_end(&b);
-	return end(&b, out);
+	return end_block(&b, out);
 }
 
 bool pcapng_frame(FILE *out, const struct pcapng_frame *f)
@@ -153,12 +153,12 @@ bool pcapng_frame(FILE *out, const struct pcapng_frame *f)
 	uint32_t captured = f->captured < PCAPNG_MAX_FRAME ? f->captured : PCAPNG_MAX_FRAME;
 	struct block b;
 
-	begin(&b, BLOCK_FRAME);
+	begin_block(&b, BLOCK_FRAME);
 	put_uint(&b, f->interface, 4);
 	put_time(&b, f->t_ns);
 	put_uint(&b, captured, 4);
 	put_uint(&b, f->len, 4);
-	put(&b, f->data, captured);
+	put_block_bytes(&b, f->data, captured);
 	pad(&b);
 	option_text(&b, OPT_COMMENT, -1, f->comment);
 	if (f->direction != PCAPNG_NO_DIRECTION)
@@ -166,14 +166,14 @@ bool pcapng_frame(FILE *out, const struct pcapng_frame *f)
 	if (f->queue != PCAPNG_NO_QUEUE)
 		option_uint(&b, EPB_QUEUE, (uint64_t)f->queue, 4);
 	option_end(&b);
-	return end(&b, out);
+	return end_block(&b, out);
 }
 
 bool pcapng_statistics(FILE *out, const struct pcapng_statistics *s)
 {
 	struct block b;
 
-	begin(&b, BLOCK_STATISTICS);
+	begin_block(&b, BLOCK_STATISTICS);
 	put_uint(&b, s->interface, 4);
 	put_time(&b, s->t_ns);
 	option_time(&b, ISB_STARTTIME, s->begin_ns);
@@ -183,12 +183,13 @@ bool pcapng_statistics(FILE *out, const struct pcapng_statistics *s)
 	option_uint(&b, ISB_FILTERACCEPT, s->accepted, 8);
 	option_uint(&b, ISB_USRDELIV, s->delivered, 8);
 	option_end(&b);
-	return end(&b, out);
+	return end_block(&b, out);
 }
 
 // ---- frames of a tap
 
-__attribute__((format(printf, 3, 4))) static void add(char *out, size_t *at, const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void append_comment(char *out, size_t *at,
+								 const char *fmt, ...)
 {
 	va_list ap;
 	int n;
@@ -207,20 +208,22 @@ void capture_comment(char out[CAPTURE_COMMENT_LEN], const struct capture_record 
 	static const char *const dir[] = {[TAP_IN] = "in", [TAP_OUT] = "out", [TAP_DROP] = "drop"};
 	size_t at = 0;
 
-	add(out, &at, "dir=%s", r->direction <= TAP_DROP ? dir[r->direction] : "unknown");
+	append_comment(out, &at, "dir=%s",
+		       r->direction <= TAP_DROP ? dir[r->direction] : "unknown");
 	if (r->cls != CLASS_NONE)
-		add(out, &at, " class=%u", r->cls);
+		append_comment(out, &at, " class=%u", r->cls);
 	else if (r->direction == TAP_OUT)
-		add(out, &at, " origin=switch");
+		append_comment(out, &at, " origin=switch");
 	if (r->flags & CAPTURE_HAS_QUEUE)
-		add(out, &at, " queue=%u queue_bytes=%" PRIu32, r->queue, r->queue_bytes);
+		append_comment(out, &at, " queue=%u queue_bytes=%" PRIu32, r->queue,
+			       r->queue_bytes);
 	if (r->flags & CAPTURE_MARKED)
-		add(out, &at, " mark=ce");
+		append_comment(out, &at, " mark=ce");
 	if (r->flags & CAPTURE_TRIMMED)
-		add(out, &at, " trim=%u", r->trim_queue);
+		append_comment(out, &at, " trim=%u", r->trim_queue);
 	if (r->direction == TAP_DROP)
-		add(out, &at, " reason=%s",
-		    r->reason < N_DROP_REASONS ? drop_info[r->reason].name : "unknown");
+		append_comment(out, &at, " reason=%s",
+			       r->reason < N_DROP_REASONS ? drop_info[r->reason].name : "unknown");
 }
 
 static enum pcapng_direction direction_of(const struct capture_record *r)

@@ -133,7 +133,7 @@ static uint64_t stamp_of(const char *path)
 	       (uint64_t)s.st_ino << 32 ^ (uint64_t)s.st_size;
 }
 
-static uint64_t speed_of(const struct policy_port *pp, const struct cfg_class *c)
+static uint64_t queue_speed_bps(const struct policy_port *pp, const struct cfg_class *c)
 {
 	return c->max_rate.n != 0 ? min_u64((uint64_t)c->max_rate.n, pp->speed_bps)
 				  : pp->speed_bps;
@@ -155,7 +155,7 @@ static void compile_keys(struct compiler *k, struct policy_port *pp, const struc
 					      : (uint64_t)FLOOR_FRAMES * pp->max_frame,
 		.ceiling_bytes = e->ceiling.given ? (uint64_t)e->ceiling.n : UINT64_MAX,
 		.step_ns = (uint64_t)e->step.n,
-		.speed_bps = speed_of(pp, c),
+		.speed_bps = queue_speed_bps(pp, c),
 	};
 	// The check has refused a path that is too long.
 	if (a->model == ECN_MODEL_FILE &&

@@ -60,8 +60,8 @@ static bool gives_pg(const struct cfg_class *c)
 	return c->ingress.map.given;
 }
 
-static int class_of(const struct cfg_profile *p, const struct cfg_lookup *map, unsigned to,
-		    bool (*gives)(const struct cfg_class *))
+static int class_giving_settings(const struct cfg_profile *p, const struct cfg_lookup *map,
+				 unsigned to, bool (*gives)(const struct cfg_class *))
 {
 	int first = -1;
 
@@ -76,12 +76,12 @@ static int class_of(const struct cfg_profile *p, const struct cfg_lookup *map, u
 
 int check_class_of_pg(const struct cfg_profile *p, unsigned pg)
 {
-	return class_of(p, &p->class_to_pg, pg, gives_pg);
+	return class_giving_settings(p, &p->class_to_pg, pg, gives_pg);
 }
 
 int check_class_of_queue(const struct cfg_profile *p, unsigned queue)
 {
-	return class_of(p, &p->class_to_queue, queue, gives_queue);
+	return class_giving_settings(p, &p->class_to_queue, queue, gives_queue);
 }
 
 // ---- rules of a class and of a profile
@@ -513,7 +513,7 @@ static void name_can_be_a_file(const struct subject *x)
 enum { LEAST_POOL_US = 100, LIST_LEN = 32 };
 
 // 0: only the link knows, and the link is not open.
-static uint64_t speed_of(const struct subject *x, unsigned port)
+static uint64_t known_speed_bps(const struct subject *x, unsigned port)
 {
 	int64_t given = x->c->ports[port].item->speed.n;
 
@@ -589,10 +589,10 @@ static void max_rates_limit_something(const struct subject *x)
 	for (unsigned i = 0; i < x->c->n_ports; i++) {
 		if (x->c->ports[i].profile != x->profile)
 			continue;
-		if (speed_of(x, i) == 0)
+		if (known_speed_bps(x, i) == 0)
 			return;
-		if (speed_of(x, i) > fastest)
-			fastest = speed_of(x, i);
+		if (known_speed_bps(x, i) > fastest)
+			fastest = known_speed_bps(x, i);
 	}
 	for (unsigned cls = 0; cls < N_CLASSES; cls++) {
 		const struct cfg_val *rate = &x->profile->classes[cls].max_rate;
@@ -717,11 +717,11 @@ static void shared_pool_absorbs_a_burst(const struct subject *x)
 	unsigned port = 0;
 
 	for (unsigned i = 1; i < x->c->n_ports; i++)
-		if (speed_of(x, i) > speed_of(x, port))
+		if (known_speed_bps(x, i) > known_speed_bps(x, port))
 			port = i;
-	if (speed_of(x, port) == 0)
+	if (known_speed_bps(x, port) == 0)
 		return;
-	us = pool * 8 * SECOND_US / speed_of(x, port);
+	us = pool * 8 * SECOND_US / known_speed_bps(x, port);
 	if (us >= LEAST_POOL_US)
 		return;
 	diag_add(x->s, DIAG_WARNING,
@@ -732,8 +732,8 @@ static void shared_pool_absorbs_a_burst(const struct subject *x)
 		 "the shared pool of %" PRIu64 " B holds %" PRIu64 " us at %s, the speed of port"
 		 " %s, less than %d us" CURE
 		 "enlarge size, shorten the cables, or raise oversubscription",
-		 pool, us, UNIT_TEXT(UNIT_RATE, (int64_t)speed_of(x, port)), x->c->ports[port].name,
-		 LEAST_POOL_US);
+		 pool, us, UNIT_TEXT(UNIT_RATE, (int64_t)known_speed_bps(x, port)),
+		 x->c->ports[port].name, LEAST_POOL_US);
 }
 
 // The groups of this number with the same headroom and the same need, from this port on: one
@@ -746,8 +746,8 @@ static void headroom_is_short(const struct subject *x, unsigned port, unsigned c
 	const struct cfg_ingress *own = &p->item->classes[cls].ingress;
 	const struct cfg_ingress *in = own->headroom.map.given || own->headroom.fixed.given
 					       ? own : &p->profile->classes[cls].ingress;
-	uint64_t has = compile_xoff_bytes(x->c, p, pg, speed_of(x, port));
-	uint64_t needs = compile_flight_bytes(x->c, p, pg, speed_of(x, port));
+	uint64_t has = compile_xoff_bytes(x->c, p, pg, known_speed_bps(x, port));
+	uint64_t needs = compile_flight_bytes(x->c, p, pg, known_speed_bps(x, port));
 	bool which[POLICY_MAX_PORTS] = {false};
 	char names[PORT_NAMES_LEN];
 
@@ -756,9 +756,9 @@ static void headroom_is_short(const struct subject *x, unsigned port, unsigned c
 	for (unsigned i = port; i < x->c->n_ports; i++) {
 		const struct config_port *q = &x->c->ports[i];
 
-		which[i] = q->profile == p->profile && speed_of(x, i) != 0 &&
-			   compile_xoff_bytes(x->c, q, pg, speed_of(x, i)) == has &&
-			   compile_flight_bytes(x->c, q, pg, speed_of(x, i)) == needs;
+		which[i] = q->profile == p->profile && known_speed_bps(x, i) != 0 &&
+			   compile_xoff_bytes(x->c, q, pg, known_speed_bps(x, i)) == has &&
+			   compile_flight_bytes(x->c, q, pg, known_speed_bps(x, i)) == needs;
 		said[i][pg] |= which[i];
 	}
 	check_port_names(x->c, which, names);
@@ -777,7 +777,7 @@ static void headroom_holds_the_link(const struct subject *x)
 		for_each_bit (cls, cfg_lossless(x->c->ports[i].profile)) {
 			unsigned pg = cfg_mapped(&x->c->ports[i].profile->class_to_pg, cls);
 
-			if (speed_of(x, i) != 0 && !said[i][pg])
+			if (known_speed_bps(x, i) != 0 && !said[i][pg])
 				headroom_is_short(x, i, cls, said);
 		}
 }

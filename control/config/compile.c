@@ -283,7 +283,7 @@ struct group {
 	const struct cfg_ingress *own, *base;
 };
 
-static struct group group_of(const struct config_port *port, unsigned pg)
+static struct group group_keys_of_pg(const struct config_port *port, unsigned pg)
 {
 	int cls = check_class_of_pg(port->profile, pg);
 	struct group g = {0};
@@ -300,7 +300,8 @@ static struct group group_of(const struct config_port *port, unsigned pg)
 	return g;
 }
 
-static const struct cfg_val *pick(const struct cfg_val *own, const struct cfg_val *base)
+static const struct cfg_val *port_or_profile_value(const struct cfg_val *own,
+						   const struct cfg_val *base)
 {
 	return own->given ? own : base;
 }
@@ -309,14 +310,15 @@ static const struct cfg_val *pick(const struct cfg_val *own, const struct cfg_va
 uint64_t compile_xoff_bytes(const struct config *c, const struct config_port *port, unsigned pg,
 			    uint64_t speed_bps)
 {
-	struct group g = group_of(port, pg);
+	struct group g = group_keys_of_pg(port, pg);
 	const struct cfg_val *fixed;
 
 	if (g.cls == NULL || !g.cls->lossless.n)
 		return 0;
 	// A port that gives inputs of `auto` has auto, also if the profile gives a size.
-	fixed = g.own->headroom.map.given ? &g.own->headroom.fixed
-					  : pick(&g.own->headroom.fixed, &g.base->headroom.fixed);
+	fixed = g.own->headroom.map.given
+			? &g.own->headroom.fixed
+			: port_or_profile_value(&g.own->headroom.fixed, &g.base->headroom.fixed);
 	if (fixed->n == CFG_WORD_VALUE)
 		return compile_flight_bytes(c, port, pg, speed_bps);
 	return compile_bytes(fixed, (uint64_t)c->root.sw.buffer.size.n, true);
@@ -325,7 +327,7 @@ uint64_t compile_xoff_bytes(const struct config *c, const struct config_port *po
 uint64_t compile_flight_bytes(const struct config *c, const struct config_port *port, unsigned pg,
 			      uint64_t speed_bps)
 {
-	const struct group g = group_of(port, pg);
+	const struct group g = group_keys_of_pg(port, pg);
 	const struct cfg_headroom *own, *base;
 	const struct cfg_val *mtu, *response;
 
@@ -333,18 +335,20 @@ uint64_t compile_flight_bytes(const struct config *c, const struct config_port *
 		return 0;
 	own = &g.own->headroom;
 	base = &g.base->headroom;
-	mtu = pick(&g.own->mru, pick(&own->lossless_mtu, &base->lossless_mtu));
-	response = pick(&own->peer_response, &base->peer_response);
+	mtu = port_or_profile_value(&g.own->mru,
+				    port_or_profile_value(&own->lossless_mtu, &base->lossless_mtu));
+	response = port_or_profile_value(&own->peer_response, &base->peer_response);
 	return headroom_xoff(&(struct headroom_in){
 		.speed_bps = speed_bps,
-		.cable_cm = (uint64_t)pick(&g.own->cable, &port->item->cable)->n,
+		.cable_cm = (uint64_t)port_or_profile_value(&g.own->cable, &port->item->cable)->n,
 		.cell_bytes = (uint32_t)c->root.sw.buffer.cell.n,
 		.lossless_mtu = (uint32_t)(mtu->given ? mtu->n : port->item->mtu.n),
 		.port_mtu = (uint32_t)port->item->mtu.n,
-		.mac_phy = (uint32_t)pick(&own->mac_phy, &base->mac_phy)->n,
+		.mac_phy = (uint32_t)port_or_profile_value(&own->mac_phy, &base->mac_phy)->n,
 		.peer_response = response->n == CFG_WORD_VALUE ? headroom_peer_response(speed_bps)
 							       : (uint32_t)response->n,
-		.small_frames_ppm = (uint32_t)pick(&own->small_frames, &base->small_frames)->n,
+		.small_frames_ppm =
+			(uint32_t)port_or_profile_value(&own->small_frames, &base->small_frames)->n,
 	});
 }
 
@@ -360,13 +364,13 @@ static void compile_reserved(struct compiler *k, struct reserved *r)
 		for (unsigned pg = 0; pg < N_PGS; pg++) {
 			const struct config_port *port = &k->c->ports[i];
 			struct pg_params *out = &k->p->ports[i].pg[pg];
-			struct group g = group_of(port, pg);
+			struct group g = group_keys_of_pg(port, pg);
 
 			if (g.cls == NULL)
 				continue;
 			out->lossless = g.cls->lossless.n != 0;
 			out->min_cells = cells_up(
-				k, compile_bytes(pick(&g.own->min, &g.base->min),
+				k, compile_bytes(port_or_profile_value(&g.own->min, &g.base->min),
 						 (uint64_t)k->c->root.sw.buffer.size.n, true));
 			out->xoff_cells = cells_up(
 				k, compile_xoff_bytes(k->c, port, pg, k->p->ports[i].speed_bps));
@@ -439,7 +443,7 @@ static struct threshold threshold_of(const struct compiler *k, const struct cfg_
 static void compile_group(struct compiler *k, unsigned i, unsigned pg)
 {
 	struct pg_params *out = &k->p->ports[i].pg[pg];
-	struct group g = group_of(&k->c->ports[i], pg);
+	struct group g = group_keys_of_pg(&k->c->ports[i], pg);
 	uint64_t pool = in_bytes(k, k->p->buffer.ingress_pool_cells);
 	const struct cfg_ingress *in;
 
@@ -698,7 +702,7 @@ static void compile_flood(struct compiler *k)
 }
 
 // ---- limits of a port: token buckets in frames per second, probes for loop detection
-static struct policer_params rate(const struct cfg_val *pps, int64_t max_burst)
+static struct policer_params policer_of_pps(const struct cfg_val *pps, int64_t max_burst)
 {
 	int64_t burst = pps->n / BURSTS_PER_S;
 
@@ -711,10 +715,11 @@ static void compile_port_limits(struct compiler *k, const struct cfg_port *p,
 	const struct cfg_loop_detect *loop = &p->loop_detect;
 	bool loop_on = cfg_is_on(&loop->on, &loop->map);
 
-	out->limit[LIMIT_COPP] = rate(&p->copp, COPP_MAX_BURST);
-	out->limit[LIMIT_BROADCAST] = rate(&p->storm_control.broadcast, UINT32_MAX);
-	out->limit[LIMIT_UNKNOWN_UNICAST] = rate(&p->storm_control.unknown_unicast, UINT32_MAX);
-	out->limit[LIMIT_MULTICAST] = rate(&p->storm_control.multicast, UINT32_MAX);
+	out->limit[LIMIT_COPP] = policer_of_pps(&p->copp, COPP_MAX_BURST);
+	out->limit[LIMIT_BROADCAST] = policer_of_pps(&p->storm_control.broadcast, UINT32_MAX);
+	out->limit[LIMIT_UNKNOWN_UNICAST] =
+		policer_of_pps(&p->storm_control.unknown_unicast, UINT32_MAX);
+	out->limit[LIMIT_MULTICAST] = policer_of_pps(&p->storm_control.multicast, UINT32_MAX);
 	out->loop = (struct loop_params){
 		.on = loop_on && !out->routed,
 		.port_down = loop->action.n == LOOP_ACTION_PORT_DOWN,

@@ -228,7 +228,7 @@ static bool dscps_are_of_their_classes(const struct config_group *g, struct diag
 	return ok;
 }
 
-static bool is_lossless(const struct cfg_profile *p, unsigned dscp)
+static bool is_dscp_lossless(const struct cfg_profile *p, unsigned dscp)
 {
 	return p->classes[cfg_dscp_class(p, dscp)].lossless.n != 0;
 }
@@ -240,7 +240,7 @@ static void rules_are_for_lossless_classes(const struct config_group *g, struct 
 		bool needed = false;
 
 		for (unsigned i = 0; i < g->n_kinds; i++)
-			needed |= is_lossless(g->kinds[i]->profile, dscp);
+			needed |= is_dscp_lossless(g->kinds[i]->profile, dscp);
 		if (!needed)
 			WARN(s, &g->rules[n].dscp,
 			     "DSCP %u is class %u, which is lossy: the class sends no PAUSE, "
@@ -326,7 +326,7 @@ static void classes_do_not_return(struct config *c, const struct config_group *g
 			const struct cfg_guard_rule *r = &g->rules[n];
 			const struct cfg_profile *p = g->kinds[i]->profile;
 
-			if (is_lossless(p, (unsigned)r->dscp.n) &&
+			if (is_dscp_lossless(p, (unsigned)r->dscp.n) &&
 			    lossless_on(g, (unsigned)r->to_class.n) != NULL)
 				to[cfg_dscp_class(p, (unsigned)r->dscp.n)] |=
 					(uint8_t)(1u << r->to_class.n);

@@ -35,8 +35,9 @@ struct parser {
 };
 
 // The first mistake is kept; others would follow from it. NULL.
-__attribute__((format(printf, 3, 4))) static void *wrong(struct parser *ps, const char *where,
-							 const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void *note_first_mistake(struct parser *ps,
+								      const char *where,
+								      const char *fmt, ...)
 {
 	va_list ap;
 
@@ -56,7 +57,7 @@ static void skip_space(struct parser *ps)
 		ps->p++;
 }
 
-static bool take(struct parser *ps, const char *sign)
+static bool take_sign(struct parser *ps, const char *sign)
 {
 	skip_space(ps);
 	if (strncmp(ps->p, sign, strlen(sign)) != 0)
@@ -71,7 +72,7 @@ static bool of_word(char c)
 }
 
 // The next word, which may be empty. A long one is cut; no name is as long.
-static const char *word(struct parser *ps, char out[WORD_LEN])
+static const char *read_rule_word(struct parser *ps, char out[WORD_LEN])
 {
 	const char *begin;
 	unsigned n = 0;
@@ -216,9 +217,9 @@ static bool named_value(struct parser *ps, const struct named *names, const char
 		return true;
 	}
 	closest = schema_closest(text, n, value_name, names);
-	return wrong(ps, where, "%s is no %s%s%s", SHOWN(text), what,
-		     closest != NULL ? ": did you mean " : " and no number",
-		     closest != NULL ? closest : "") != NULL;
+	return note_first_mistake(ps, where, "%s is no %s%s%s", SHOWN(text), what,
+				  closest != NULL ? ": did you mean " : " and no number",
+				  closest != NULL ? closest : "") != NULL;
 }
 
 // False with the mistake.
@@ -237,20 +238,22 @@ static bool value(struct parser *ps, const struct impair_test *t, uint32_t *out)
 			return false;
 		v = *out;
 	} else {
-		word(ps, text);
+		read_rule_word(ps, text);
 		if (!number_text(text, &v))
-			return wrong(ps, where, "expected a number, not %s", SHOWN(where)) != NULL;
+			return note_first_mistake(ps, where, "expected a number, not %s",
+						  SHOWN(where)) != NULL;
 	}
 	if (v > most && t->divisor != 0)
-		return wrong(ps, where, "a remainder of %u is at most %u", t->divisor, most) !=
-		       NULL;
+		return note_first_mistake(ps, where, "a remainder of %u is at most %u", t->divisor,
+					  most) != NULL;
 	if (v > most)
-		return wrong(ps, where, "%s is at most %u", fields[t->field].name, most) != NULL;
+		return note_first_mistake(ps, where, "%s is at most %u", fields[t->field].name,
+					  most) != NULL;
 	*out = (uint32_t)v;
 	return true;
 }
 
-static bool address(struct parser *ps, struct impair_test *t)
+static bool parse_address_test(struct parser *ps, struct impair_test *t)
 {
 	struct policy_addr a;
 	char text[WORD_LEN];
@@ -265,8 +268,8 @@ static bool address(struct parser *ps, struct impair_test *t)
 			text[n++] = *ps->p;
 	text[n] = '\0';
 	if (!addr_parse(text, &a))
-		return wrong(ps, where, "expected an address or a prefix, not %s",
-			     SHOWN(where)) != NULL;
+		return note_first_mistake(ps, where, "expected an address or a prefix, not %s",
+					  SHOWN(where)) != NULL;
 	t->family = a.family == FAMILY_V4 ? 4 : 6;
 	t->prefix = a.len;
 	memcpy(t->addr, a.ip, sizeof(t->addr));
@@ -278,7 +281,7 @@ static bool address(struct parser *ps, struct impair_test *t)
 static struct branch *new_branch(struct parser *ps, const char *where)
 {
 	if (ps->n_branches == MAX_BRANCHES)
-		return wrong(ps, where, "has too many terms");
+		return note_first_mistake(ps, where, "has too many terms");
 	return memset(&ps->branches[ps->n_branches++], 0, sizeof(struct branch));
 }
 
@@ -288,10 +291,10 @@ static bool divisor(struct parser *ps, struct impair_test *t)
 	const char *where;
 	uint64_t v;
 
-	where = word(ps, text);
+	where = read_rule_word(ps, text);
 	if (!number_text(text, &v) || v < 2 || v > UINT32_MAX)
-		return wrong(ps, where, "expected a divisor from 2 on, not %s",
-			     SHOWN(where)) != NULL;
+		return note_first_mistake(ps, where, "expected a divisor from 2 on, not %s",
+					  SHOWN(where)) != NULL;
 	t->divisor = (uint32_t)v;
 	t->inverse = impair_inverse(t->divisor);
 	return true;
@@ -306,11 +309,11 @@ static bool range(struct parser *ps, struct impair_test *t)
 	where = ps->p;
 	if (!value(ps, t, &t->low))
 		return false;
-	if (!take(ps, "-"))
-		return wrong(ps, ps->p, "expected - and the end of the range") != NULL;
+	if (!take_sign(ps, "-"))
+		return note_first_mistake(ps, ps->p, "expected - and the end of the range") != NULL;
 	if (!value(ps, t, &t->high))
 		return false;
-	return t->low <= t->high || wrong(ps, where, "the range is empty") != NULL;
+	return t->low <= t->high || note_first_mistake(ps, where, "the range is empty") != NULL;
 }
 
 // == < and the others, and what is behind them.
@@ -325,24 +328,26 @@ static bool comparison(struct parser *ps, struct impair_test *t)
 
 	skip_space(ps);
 	where = ps->p;
-	while (op < N_OPS && !take(ps, signs[op]))
+	while (op < N_OPS && !take_sign(ps, signs[op]))
 		op++;
 	if (op == N_OPS && *where == '=')
-		return wrong(ps, where, "write == to compare: = is no comparison") != NULL;
+		return note_first_mistake(ps, where, "write == to compare: = is no comparison") !=
+		       NULL;
 	if (op == N_OPS)
-		return wrong(ps, where, "expected a comparison, ==, != or in, not %s",
-			     SHOWN(where)) != NULL;
+		return note_first_mistake(ps, where, "expected a comparison, ==, != or in, not %s",
+					  SHOWN(where)) != NULL;
 	t->differs = op == NE;
 	if (ip && op != EQ && op != NE)
-		return wrong(ps, where, "an address is compared with == or !=") != NULL;
+		return note_first_mistake(ps, where, "an address is compared with == or !=") !=
+		       NULL;
 	if (ip)
-		return address(ps, t);
+		return parse_address_test(ps, t);
 	skip_space(ps);
 	where = ps->p;
 	if (!value(ps, t, &v))
 		return false;
 	if (op == LT && v == 0)
-		return wrong(ps, where, "nothing is below 0") != NULL;
+		return note_first_mistake(ps, where, "nothing is below 0") != NULL;
 	t->low = op == LE || op == LT ? 0 : op == GT ? v + 1 : v;
 	t->high = op == GE || op == GT ? UINT32_MAX : op == LT ? v - 1 : v;
 	return true;
@@ -355,12 +360,13 @@ static bool chance(struct parser *ps, uint64_t *out)
 	char text[WORD_LEN];
 	int64_t ppm;
 
-	where = word(ps, text);
-	if (!take(ps, "%") || text[0] == '\0')
-		return wrong(ps, where, "expected a share, as 1%% or 0.01%%") != NULL;
+	where = read_rule_word(ps, text);
+	if (!take_sign(ps, "%") || text[0] == '\0')
+		return note_first_mistake(ps, where, "expected a share, as 1%% or 0.01%%") != NULL;
 	strncat(text, "%", WORD_LEN - 1 - strlen(text));
 	if (!unit_parse(UNIT_PERCENT, text, &ppm, &why) || ppm <= 0 || ppm > 1000000)
-		return wrong(ps, where, "expected a share above 0%% and up to 100%%") != NULL;
+		return note_first_mistake(ps, where,
+					  "expected a share above 0%% and up to 100%%") != NULL;
 	*out = (((uint64_t)ppm << 32) + 999999) / 1000000;
 	return true;
 }
@@ -374,10 +380,10 @@ static bool finish_term(struct parser *ps, struct impair_test *t)
 	if (t->field == IMPAIR_RANDOM)
 		return chance(ps, &t->inverse);
 	if (t->field == IMPAIR_EVERY) {
-		where = word(ps, text);
+		where = read_rule_word(ps, text);
 		if (!number_text(text, &v) || v < 1 || v > UINT32_MAX)
-			return wrong(ps, where, "expected a number of frames, not %s",
-				     SHOWN(where)) != NULL;
+			return note_first_mistake(ps, where, "expected a number of frames, not %s",
+						  SHOWN(where)) != NULL;
 		t->high = (uint32_t)v;
 		return true;
 	}
@@ -385,7 +391,7 @@ static bool finish_term(struct parser *ps, struct impair_test *t)
 		return true;
 	if (t->field == IMPAIR_SRC || t->field == IMPAIR_DST)
 		return comparison(ps, t);
-	if (take(ps, "%") && !divisor(ps, t))
+	if (take_sign(ps, "%") && !divisor(ps, t))
 		return false;
 	skip_space(ps);
 	if (strncmp(ps->p, "in", 2) == 0 && !of_word(ps->p[2])) {
@@ -398,23 +404,24 @@ static bool finish_term(struct parser *ps, struct impair_test *t)
 static const struct branch *term(struct parser *ps)
 {
 	char text[WORD_LEN];
-	const char *where = word(ps, text), *closest;
+	const char *where = read_rule_word(ps, text), *closest;
 	struct branch *n = new_branch(ps, where);
 	unsigned i = 0;
 
 	if (n == NULL)
 		return NULL;
 	if (text[0] == '\0')
-		return wrong(ps, where, "expected a field, a word, ! or (, not %s", SHOWN(where));
+		return note_first_mistake(ps, where, "expected a field, a word, ! or (, not %s",
+					  SHOWN(where));
 	while (i < N_TERMS &&
 	       (i < N_WORDS ? strcmp(text, words[i].name) != 0
 			    : !is_field(text, fields[i - N_WORDS].name)))
 		i++;
 	if (i == N_TERMS) {
 		closest = schema_closest(text, N_TERMS + IMPAIR_N_FIELDS, term_name, NULL);
-		return wrong(ps, where, "there is no field %s%s%s", SHOWN(text),
-			     closest != NULL ? ": did you mean " : "",
-			     closest != NULL ? closest : "");
+		return note_first_mistake(ps, where, "there is no field %s%s%s", SHOWN(text),
+					  closest != NULL ? ": did you mean " : "",
+					  closest != NULL ? closest : "");
 	}
 	n->size = 1;
 	n->test.field = i < N_WORDS ? words[i].field : (uint8_t)(i - N_WORDS);
@@ -425,8 +432,8 @@ static const struct branch *term(struct parser *ps)
 
 static const struct branch *match(struct parser *ps);
 
-static const struct branch *join(struct parser *ps, enum op op, const struct branch *a,
-			       const struct branch *b)
+static const struct branch *join_branches(struct parser *ps, enum op op, const struct branch *a,
+					  const struct branch *b)
 {
 	struct branch *n = a == NULL || (op != NOT && b == NULL) ? NULL : new_branch(ps, ps->p);
 
@@ -437,7 +444,7 @@ static const struct branch *join(struct parser *ps, enum op op, const struct bra
 	n->b = b;
 	n->size = a->size + (op == NOT ? 0 : b->size);
 	if (n->size > IMPAIR_MAX_TESTS)
-		return wrong(ps, ps->p, "has more than %d terms", IMPAIR_MAX_TESTS);
+		return note_first_mistake(ps, ps->p, "has more than %d terms", IMPAIR_MAX_TESTS);
 	return n;
 }
 
@@ -447,13 +454,13 @@ static const struct branch *not(struct parser *ps)
 
 	skip_space(ps);
 	if (++ps->depth > MAX_DEPTH) {
-		wrong(ps, ps->p, "is nested more than %d deep", MAX_DEPTH);
-	} else if (take(ps, "!")) {
-		n = join(ps, NOT, not(ps), NULL);
-	} else if (take(ps, "(")) {
+		note_first_mistake(ps, ps->p, "is nested more than %d deep", MAX_DEPTH);
+	} else if (take_sign(ps, "!")) {
+		n = join_branches(ps, NOT, not(ps), NULL);
+	} else if (take_sign(ps, "(")) {
 		n = match(ps);
-		if (n != NULL && !take(ps, ")"))
-			n = wrong(ps, ps->p, "expected ), not %s", SHOWN(ps->p));
+		if (n != NULL && !take_sign(ps, ")"))
+			n = note_first_mistake(ps, ps->p, "expected ), not %s", SHOWN(ps->p));
 	} else {
 		n = term(ps);
 	}
@@ -465,8 +472,8 @@ static const struct branch *and(struct parser *ps)
 {
 	const struct branch *n = not(ps);
 
-	while (n != NULL && take(ps, "&&"))
-		n = join(ps, AND, n, not(ps));
+	while (n != NULL && take_sign(ps, "&&"))
+		n = join_branches(ps, AND, n, not(ps));
 	return n;
 }
 
@@ -474,17 +481,17 @@ static const struct branch *match(struct parser *ps)
 {
 	const struct branch *n = and(ps);
 
-	while (n != NULL && take(ps, "||"))
-		n = join(ps, OR, n, and(ps));
+	while (n != NULL && take_sign(ps, "||"))
+		n = join_branches(ps, OR, n, and(ps));
 	return n;
 }
 
 // Writes the tests of the tree from place `at` on. hit, miss: where to go with each result.
-static void place(struct impair_match *m, const struct branch *n, unsigned at, unsigned hit,
-		  unsigned miss)
+static void place_branch_tests(struct impair_match *m, const struct branch *n, unsigned at,
+			       unsigned hit, unsigned miss)
 {
 	if (n->op == NOT) {
-		place(m, n->a, at, miss, hit);
+		place_branch_tests(m, n->a, at, miss, hit);
 	} else if (n->op == TERM) {
 		m->test[at] = n->test;
 		m->test[at].hit = (uint8_t)hit;
@@ -492,16 +499,16 @@ static void place(struct impair_match *m, const struct branch *n, unsigned at, u
 	} else {
 		unsigned b = at + n->a->size;
 
-		place(m, n->a, at, n->op == AND ? b : hit, n->op == AND ? miss : b);
-		place(m, n->b, b, hit, miss);
+		place_branch_tests(m, n->a, at, n->op == AND ? b : hit, n->op == AND ? miss : b);
+		place_branch_tests(m, n->b, b, hit, miss);
 	}
 }
 
 static bool keep_text(struct parser *ps, char *out, size_t len)
 {
 	if (strlen(ps->text) >= len)
-		return wrong(ps, ps->text + len - 1, "is longer than %zu characters", len - 1) !=
-		       NULL;
+		return note_first_mistake(ps, ps->text + len - 1, "is longer than %zu characters",
+					  len - 1) != NULL;
 	memcpy(out, ps->text, strlen(ps->text) + 1);
 	return true;
 }
@@ -520,11 +527,11 @@ bool impair_parse_match(const char *text, struct impair_rule *rule, struct impai
 	n = match(&ps);
 	skip_space(&ps);
 	if (n != NULL && *ps.p != '\0')
-		n = wrong(&ps, ps.p, "expected && or ||, not %s", SHOWN(ps.p));
+		n = note_first_mistake(&ps, ps.p, "expected && or ||, not %s", SHOWN(ps.p));
 	if (n == NULL)
 		return false;
 	rule->match.n = (uint8_t)n->size;
-	place(&rule->match, n, 0, IMPAIR_HIT, IMPAIR_MISS);
+	place_branch_tests(&rule->match, n, 0, IMPAIR_HIT, IMPAIR_MISS);
 	return true;
 }
 
@@ -564,12 +571,12 @@ void impair_help(FILE *out)
 static bool delay(struct parser *ps, struct impair_rule *r)
 {
 	char text[WORD_LEN];
-	const char *where = word(ps, text), *why = "";
+	const char *where = read_rule_word(ps, text), *why = "";
 	int64_t ns = 0;
 
 	if (!unit_parse(UNIT_TIME, text, &ns, &why) || ns <= 0 || ns > IMPAIR_DELAY_MAX_NS)
-		return wrong(ps, where, "expected a time up to 1s, as 10us, not %s",
-			     SHOWN(where)) != NULL;
+		return note_first_mistake(ps, where, "expected a time up to 1s, as 10us, not %s",
+					  SHOWN(where)) != NULL;
 	r->delay_ns = (uint64_t)ns;
 	return true;
 }
@@ -577,24 +584,26 @@ static bool delay(struct parser *ps, struct impair_rule *r)
 static bool gap(struct parser *ps, struct impair_rule *r)
 {
 	char text[WORD_LEN];
-	const char *where = word(ps, text);
+	const char *where = read_rule_word(ps, text);
 	uint64_t v;
 
 	if (!number_text(text, &v) || v < 1 || v > IMPAIR_GAP_MAX)
-		return wrong(ps, where, "expected a number of frames from 1 to %d, not %s",
-			     IMPAIR_GAP_MAX, SHOWN(where)) != NULL;
+		return note_first_mistake(ps, where,
+					  "expected a number of frames from 1 to %d, not %s",
+					  IMPAIR_GAP_MAX, SHOWN(where)) != NULL;
 	r->gap = (uint16_t)v;
 	return true;
 }
 
-static bool part(struct parser *ps, struct impair_rule *r)
+static bool parse_corrupt_part(struct parser *ps, struct impair_rule *r)
 {
 	char text[WORD_LEN];
-	const char *where = word(ps, text);
+	const char *where = read_rule_word(ps, text);
 
 	r->part = strcmp(text, "payload") == 0 ? IMPAIR_PAYLOAD : IMPAIR_ICRC;
 	if (r->part == IMPAIR_ICRC && strcmp(text, "icrc") != 0)
-		return wrong(ps, where, "expected icrc or payload, not %s", SHOWN(where)) != NULL;
+		return note_first_mistake(ps, where, "expected icrc or payload, not %s",
+					  SHOWN(where)) != NULL;
 	return true;
 }
 
@@ -607,7 +616,7 @@ bool impair_parse_action(const char *text, struct impair_rule *rule, struct impa
 
 	if (!keep_text(&ps, rule->action_text, sizeof(rule->action_text)))
 		return false;
-	where = word(&ps, name);
+	where = read_rule_word(&ps, name);
 	rule->chance = 1ull << 32;
 	rule->action = 0;
 	while (rule->action < N_IMPAIR_ACTIONS &&
@@ -617,17 +626,19 @@ bool impair_parse_action(const char *text, struct impair_rule *rule, struct impa
 	switch ((enum impair_action)rule->action) {
 	case IMPAIR_ACT_DELAY: good = delay(&ps, rule); break;
 	case IMPAIR_ACT_REORDER: good = gap(&ps, rule); break;
-	case IMPAIR_ACT_CORRUPT: good = part(&ps, rule); break;
+	case IMPAIR_ACT_CORRUPT: good = parse_corrupt_part(&ps, rule); break;
 	case IMPAIR_ACT_CE: good = *ps.p == '\0' || chance(&ps, &rule->chance); break;
 	case IMPAIR_ACT_DROP:
 	case IMPAIR_ACT_DUPLICATE: break;
 	case N_IMPAIR_ACTIONS:
-		return wrong(&ps, where,
-			     "%s is no action: give drop, delay TIME, duplicate, reorder N, "
-			     "ce [P%%], corrupt icrc or corrupt payload", SHOWN(where)) != NULL;
+		return note_first_mistake(
+			&ps, where,
+			"%s is no action: give drop, delay TIME, duplicate, reorder N, "
+			"ce [P%%], corrupt icrc or corrupt payload", SHOWN(where)) != NULL;
 	}
 	skip_space(&ps);
 	if (good && *ps.p != '\0')
-		return wrong(&ps, ps.p, "expected the end, not %s", SHOWN(ps.p)) != NULL;
+		return note_first_mistake(&ps, ps.p, "expected the end, not %s", SHOWN(ps.p)) !=
+		       NULL;
 	return good;
 }

@@ -18,7 +18,7 @@ bool cfg_inof(const struct config *c, const struct cfg_port *p)
 }
 
 // ---- zones
-static int port_of(const void *arg, const char *name)
+static int member_port_number(const void *arg, const char *name)
 {
 	return cfg_find_port(arg, name);
 }
@@ -28,7 +28,8 @@ static void read_members(const struct config *c, const struct cfg_inof_zone *fro
 {
 	for (unsigned i = 0; i < from->members.n; i++) {
 		const struct cfg_val *v = &from->members.items[i];
-		const char *why = inof_member_parse(v->text, port_of, c, &to->members[to->n]);
+		const char *why =
+			inof_member_parse(v->text, member_port_number, c, &to->members[to->n]);
 
 		if (why == NULL)
 			to->members[to->n++].text = (char *)(uintptr_t)v->text;

@@ -18,7 +18,7 @@
 #include "control/config/port_open.h"
 #include "dataplane/policy.h"
 
-static const char *profile_name(const void *config, unsigned i)
+static const char *profile_name_at(const void *config, unsigned i)
 {
 	const struct config *c = config;
 
@@ -36,7 +36,7 @@ static const struct cfg_profile *resolve_profile(struct config *c, const struct 
 		return found;
 	if (strcmp(name, "default") == 0)
 		return c->builtin;
-	near = schema_closest(name, c->root.profiles.n, profile_name, c);
+	near = schema_closest(name, c->root.profiles.n, profile_name_at, c);
 	REFUSE(s, &p->profile, "there is no profile %s%s%s%s", name,
 	       near != NULL ? CURE "did you mean " : "", near != NULL ? near : "",
 	       near != NULL ? "?" : "");
@@ -346,7 +346,7 @@ uint32_t config_time_scale(const struct config *c)
 //
 // The file is read twice: first with its own ports, so that its mistakes are reported as the daemon
 // reports them, then with the ports of the lab.
-static void append(struct node *parent, struct node *n)
+static void append_child_node(struct node *parent, struct node *n)
 {
 	struct node **end = &parent->first;
 
@@ -397,7 +397,7 @@ static void put_one(struct arena *a, struct node *base, const struct node *over,
 		return;
 	}
 	if (old == NULL) {
-		append(base, copied(a, over, file));
+		append_child_node(base, copied(a, over, file));
 	} else if (old->kind == NODE_MAP && over->kind == NODE_MAP) {
 		overlay_merge(a, old, over, file);
 	} else {
@@ -409,7 +409,7 @@ static void put_one(struct arena *a, struct node *base, const struct node *over,
 
 // ---- ranges as keys
 // The numbers of a key such as 3, 0-7 or "3,5". False: the key is a name.
-static bool numbers_of(const struct node *n, struct cfg_set *out)
+static bool parse_key_numbers(const struct node *n, struct cfg_set *out)
 {
 	const char *why;
 
@@ -443,7 +443,7 @@ static bool part_keys(struct arena *a, struct node *base, const struct node *ove
 
 	for (struct node *v = base->first, *next; v != NULL; v = next) {
 		next = v->next;
-		if (strcmp(v->key->text, over->key->text) == 0 || !numbers_of(v, &own) ||
+		if (strcmp(v->key->text, over->key->text) == 0 || !parse_key_numbers(v, &own) ||
 		    !overlap(&own, keys))
 			continue;
 		any = true;
@@ -452,7 +452,7 @@ static bool part_keys(struct arena *a, struct node *base, const struct node *ove
 		drop_child(base, v);
 		for (unsigned i = 0; i < CFG_SET_BITS; i++)
 			if (cfg_set_has(&own, i))
-				append(base, of_number(a, v, i));
+				append_child_node(base, of_number(a, v, i));
 	}
 	return any;
 }
@@ -462,7 +462,7 @@ static void put_child(struct arena *a, struct node *base, const struct node *ove
 {
 	struct cfg_set keys;
 
-	if (!numbers_of(over, &keys) || !part_keys(a, base, over, &keys)) {
+	if (!parse_key_numbers(over, &keys) || !part_keys(a, base, over, &keys)) {
 		put_one(a, base, over, file);
 		return;
 	}
@@ -489,7 +489,7 @@ static struct node *child_made(struct arena *a, struct node *map, const char *ke
 		*v = (struct node){.kind = kind, .at = map->at};
 		v->key = arena_alloc(a, sizeof(*v->key));
 		*v->key = (struct node){.kind = NODE_SCALAR, .at = map->at, .text = key};
-		append(map, v);
+		append_child_node(map, v);
 	}
 	return v;
 }
@@ -576,7 +576,7 @@ static void replace_ports(struct arena *a, struct node *root, const struct confi
 		.kind = NODE_LIST, .at = ports->at, .key = ports->key, .next = ports->next};
 
 	for (unsigned i = 0; i < o->n_ports; i++)
-		append(&lab, lab_port(a, ports, i, o));
+		append_child_node(&lab, lab_port(a, ports, i, o));
 	*ports = lab;
 	for (struct node *v = vlans == NULL ? NULL : vlans->first; v != NULL; v = v->next)
 		for (unsigned i = 0; i < sizeof(of_svi) / sizeof(of_svi[0]); i++)

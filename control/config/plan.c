@@ -46,7 +46,7 @@ static void add_numbers(struct json_object *o, const struct number *numbers, siz
 		json_object_object_add(o, numbers[i].key, json_object_new_uint64(numbers[i].value));
 }
 
-static void add_text(struct json_object *o, const char *key, const char *v)
+static void add_plan_text(struct json_object *o, const char *key, const char *v)
 {
 	json_object_object_add(o, key, v == NULL ? NULL : json_object_new_string(v));
 }
@@ -83,7 +83,7 @@ static void print_check_json(const char *path, bool ok, bool strict, const struc
 	struct json_object *o = json_object_new_object(), *list;
 	unsigned n_errors = strict ? d->n_messages : d->n_errors;
 
-	add_text(o, "file", path);
+	add_plan_text(o, "file", path);
 	add_bool(o, "ok", ok);
 	json_object_object_add(o, "errors", json_object_new_int((int)n_errors));
 	list = added(o, "messages", json_object_new_array());
@@ -91,15 +91,15 @@ static void print_check_json(const char *path, bool ok, bool strict, const struc
 		const struct diag_message *m = &d->messages[i];
 		struct json_object *message = json_object_new_object();
 
-		add_text(message, "file", m->file);
+		add_plan_text(message, "file", m->file);
 		json_object_object_add(message, "line",
 				       m->line == 0 ? NULL : json_object_new_int64(m->line));
 		json_object_object_add(message, "column",
 				       m->column == 0 ? NULL : json_object_new_int64(m->column));
-		add_text(message, "key", m->key);
-		add_text(message, "severity", m->is_error || strict ? "error" : "warning");
-		add_text(message, "text", m->text);
-		add_text(message, "hint", m->hint);
+		add_plan_text(message, "key", m->key);
+		add_plan_text(message, "severity", m->is_error || strict ? "error" : "warning");
+		add_plan_text(message, "text", m->text);
+		add_plan_text(message, "hint", m->hint);
 		json_object_array_add(list, message);
 	}
 	print_json(o, out);
@@ -263,7 +263,7 @@ static struct json_object *pgs_json(const struct config *c, const struct policy 
 		const struct plan_ecn e = plan_ecn(p, i, cls);
 		struct json_object *o = json_object_new_object(), *outputs;
 
-		add_text(o, "port", p->ports[i].name);
+		add_plan_text(o, "port", p->ports[i].name);
 		ADD_NUMBERS(o, {"class", cls}, {"pg", g.pg}, {"min_bytes", g.min},
 			    {"shared_bytes", g.shared}, {"headroom_bytes", g.xoff},
 			    {"xoff_bytes", g.xoff}, {"xoff_cells", p->ports[i].pg[g.pg].xoff_cells},
@@ -282,7 +282,7 @@ static struct json_object *pgs_json(const struct config *c, const struct policy 
 			    {"ecn_average_bytes", e.average_bytes});
 		json_object_object_add(o, "ecn_marks_to_xoff",
 				       json_object_new_double(plan_ecn_marks(&e)));
-		add_text(o, "ecn_before_pfc", plan_ecn_word(e.verdict));
+		add_plan_text(o, "ecn_before_pfc", plan_ecn_word(e.verdict));
 		json_object_array_add(list, o);
 	}
 	return list;
@@ -452,7 +452,7 @@ static struct json_object *guards_json(const struct policy *p)
 		const struct guard_params *g = NULL;
 		struct json_object *o = json_object_new_object(), *ports, *rules;
 
-		add_text(o, "group", p->guard_groups[group - 1]);
+		add_plan_text(o, "group", p->guard_groups[group - 1]);
 		ports = added(o, "ports", json_object_new_array());
 		rules = added(o, "rules", json_object_new_array());
 		for (unsigned i = 0; i < p->n_ports; i++) {
@@ -768,7 +768,7 @@ static struct json_object *ipcc_json(const struct policy *p)
 		const struct ipcc_depth deep = plan_ipcc_depth(p, port, q, i->deep_q16);
 		struct json_object *o = json_object_new_object();
 
-		add_text(o, "port", pp->name);
+		add_plan_text(o, "port", pp->name);
 		ADD_NUMBERS(o, {"queue", q}, {"kmin_bytes", i->kmin_bytes},
 			    {"kmax_bytes", i->kmax_bytes}, {"deep_bytes", deep_bytes(i)},
 			    {"deep_one_bytes", deep.one}, {"deep_all_bytes", deep.all},
@@ -793,8 +793,8 @@ static struct json_object *ports_json(const struct config *c, const struct polic
 		struct json_object *o = json_object_new_object();
 		const struct policy_port *pp = &p->ports[i];
 
-		add_text(o, "name", pp->name);
-		add_text(o, "device", pp->device);
+		add_plan_text(o, "name", pp->name);
+		add_plan_text(o, "device", pp->device);
 		ADD_NUMBERS(o, {"speed_bps", pp->speed_bps}, {"mtu_bytes", pp->mtu},
 			    {"max_frame_bytes", pp->max_frame},
 			    {"tx_ring_bytes", pp->tx_ring_bytes});
@@ -815,7 +815,7 @@ static void plan_json(const struct config *c, const struct policy *p, const stru
 	struct number lines[N_POOLS];
 
 	pools(p, lines);
-	add_text(o, "name", p->name);
+	add_plan_text(o, "name", p->name);
 	ADD_NUMBERS(o, {"cell_bytes", p->cell.bytes});
 	json_object_object_add(o, "ports", ports_json(c, p));
 	json_object_object_add(o, "pgs", pgs_json(c, p));
@@ -827,7 +827,7 @@ static void plan_json(const struct config *c, const struct policy *p, const stru
 	for (unsigned i = 0; i < N_POOLS; i++) {
 		struct json_object *pool = json_object_new_object();
 
-		add_text(pool, "name", lines[i].key);
+		add_plan_text(pool, "name", lines[i].key);
 		ADD_NUMBERS(pool, {"size_bytes", lines[i].value});
 		json_object_array_add(list, pool);
 	}

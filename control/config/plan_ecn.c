@@ -115,7 +115,7 @@ static void depart(struct traffic *t, uint64_t now_q20)
 }
 
 // False: the frame enters XOFF.
-static bool arrive(struct traffic *t, uint64_t n)
+static bool admit_next_frame(struct traffic *t, uint64_t n)
 {
 	struct output *o = &t->out[n % t->n_outputs];
 	uint64_t used = t->n_groups * gauge_get(&t->group.shared), now_q20 = n * ARRIVAL_Q20;
@@ -167,7 +167,7 @@ static struct plan_ecn send_to(const struct policy *p, unsigned port, unsigned c
 	for (unsigned i = 0, n = 0; i < p->n_ports; i++)
 		if (to[i])
 			t.out[n++].period_q20 = plan_ecn_period_q20(p, port, i, t.n_outputs);
-	while (t.n_outputs != 0 && t.marks_q32 < t.enough_q32 && arrive(&t, e.n_frames)) {
+	while (t.n_outputs != 0 && t.marks_q32 < t.enough_q32 && admit_next_frame(&t, e.n_frames)) {
 		e.n_frames++;
 		depart(&t, e.n_frames * ARRIVAL_Q20);
 	}

@@ -32,7 +32,8 @@ struct walk {
 	const char *dflt; // of all rows, in place of their own, or NULL
 };
 
-__attribute__((format(printf, 2, 3))) static void join(char out[PATH_LEN], const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void print_key_path(char out[PATH_LEN],
+								 const char *fmt, ...)
 {
 	va_list ap;
 
@@ -120,7 +121,7 @@ static void walk_items(const struct walk *w, const struct cfg_row *row, const vo
 	for (unsigned i = 0; i < a->n && i < b->n; i++) {
 		char sub[PATH_LEN];
 
-		join(sub, "%s[%u]", path, i);
+		print_key_path(sub, "%s[%u]", path, i);
 		walk_map(w, row->sub, (const char *)a->items + i * size,
 			 (const char *)b->items + i * size, sub);
 	}
@@ -137,7 +138,7 @@ static void walk_entries(const struct walk *w, const struct cfg_row *row,
 		const void *other = cfg_entry_named(in, row->sub, m->name);
 		char sub[PATH_LEN];
 
-		join(sub, "%s.%s", path, m->name);
+		print_key_path(sub, "%s.%s", path, m->name);
 		if (other == NULL)
 			w->fn(w->arg, &(struct difference){.row = row,
 							   .path = sub,
@@ -171,7 +172,7 @@ static void walk_row(const struct walk *w, const struct cfg_row *row, const void
 		for (unsigned c = 0; c < CFG_N_CLASSES; c++) {
 			char sub[PATH_LEN];
 
-			join(sub, "%s.%u", path, c);
+			print_key_path(sub, "%s.%u", path, c);
 			walk_map(w, row->sub, (const char *)a + c * row->sub->size,
 				 (const char *)b + c * row->sub->size, sub);
 		}
@@ -203,7 +204,7 @@ static void walk_map(const struct walk *w, const struct cfg_schema *schema, cons
 		const struct cfg_row *row = &schema->rows[i];
 		char sub[PATH_LEN];
 
-		join(sub, "%s%s%s", path, *path == '\0' ? "" : ".", row->key);
+		print_key_path(sub, "%s%s%s", path, *path == '\0' ? "" : ".", row->key);
 		// Ports are compared one by one, after their ranges were expanded: see walk_config.
 		if (schema != &cfg_root_schema || row->off != offsetof(struct cfg_root, ports))
 			walk_row(&below, row, old, new, sub);
@@ -276,8 +277,8 @@ int config_check_reload(const struct config *running, const struct config *next,
 }
 
 // ---- a value as the file could have it: "60KB", "1/8", "[20, 30-39]", "{26: 3}"
-__attribute__((format(printf, 2, 3))) static void add(char out[VALUE_TEXT_LEN], const char *fmt,
-						      ...)
+__attribute__((format(printf, 2, 3))) static void append_value_text(char out[VALUE_TEXT_LEN],
+								    const char *fmt, ...)
 {
 	static const char cut[] = "...";
 	size_t at = strlen(out);
@@ -298,22 +299,23 @@ static void add_scalar(const struct cfg_row *row, const struct cfg_val *v, char 
 	switch (row->type) {
 	case CFG_NUMBER:
 		if (row->word != NULL && v->n == CFG_WORD_VALUE)
-			add(out, "%s", row->word);
+			append_value_text(out, "%s", row->word);
 		else
-			add(out, "%s", UNIT_TEXT(v->percent ? UNIT_PERCENT : row->unit, v->n));
+			append_value_text(out, "%s",
+					  UNIT_TEXT(v->percent ? UNIT_PERCENT : row->unit, v->n));
 		break;
 	case CFG_WORD:
-		add(out, "%s", row->words[v->n]);
+		append_value_text(out, "%s", row->words[v->n]);
 		break;
 	case CFG_SWITCH:
-		add(out, "%s", v->n ? "on" : "off");
+		append_value_text(out, "%s", v->n ? "on" : "off");
 		break;
 	case CFG_ALPHA:
 		unit_print_alpha((int)v->n, alpha, sizeof(alpha));
-		add(out, "%s", alpha);
+		append_value_text(out, "%s", alpha);
 		break;
 	default:
-		add(out, "%s", v->text != NULL ? v->text : "none");
+		append_value_text(out, "%s", v->text != NULL ? v->text : "none");
 		break;
 	}
 }
@@ -330,11 +332,11 @@ static void add_set(const struct cfg_set *s, char out[VALUE_TEXT_LEN])
 			continue;
 		while (last + 1 < CFG_SET_BITS && cfg_set_has(s, last + 1))
 			last++;
-		add(out, last > i ? "%s%u-%u" : "%s%u", lead, i, last);
+		append_value_text(out, last > i ? "%s%u-%u" : "%s%u", lead, i, last);
 		lead = ", ";
 		i = last;
 	}
-	add(out, "%s]", *lead == '[' ? "[" : "");
+	append_value_text(out, "%s]", *lead == '[' ? "[" : "");
 }
 
 // "{0-7: 0, 26: 3}"
@@ -351,30 +353,30 @@ static void add_lookup(const struct cfg_row *row, const struct cfg_lookup *l,
 		while (last + 1 < row->n_keys && (l->set >> (last + 1) & 1) != 0 &&
 		       l->v[i] == l->v[last + 1])
 			last++;
-		add(out, last > i ? "%s%u-%u: " : "%s%u: ", lead, i, last);
+		append_value_text(out, last > i ? "%s%u-%u: " : "%s%u: ", lead, i, last);
 		if (row->words != NULL)
-			add(out, "%s", row->words[l->v[i]]);
+			append_value_text(out, "%s", row->words[l->v[i]]);
 		else
-			add(out, "%u", l->v[i]);
+			append_value_text(out, "%u", l->v[i]);
 		lead = ", ";
 		i = last;
 	}
-	add(out, "%s}", *lead == '{' ? "{" : "");
+	append_value_text(out, "%s}", *lead == '{' ? "{" : "");
 }
 
 static void add_words(const struct cfg_row *row, const struct cfg_words *w,
 		      char out[VALUE_TEXT_LEN])
 {
-	add(out, "[");
+	append_value_text(out, "[");
 	for (unsigned i = 0; i < w->n; i++) {
 		const struct cfg_val *v = &w->items[i];
 
-		add(out, "%s%s", i > 0 ? ", " : "",
-		    v->text != NULL	 ? v->text
-		    : row->words != NULL ? row->words[v->n]
-					 : "?");
+		append_value_text(out, "%s%s", i > 0 ? ", " : "",
+				  v->text != NULL      ? v->text
+				  : row->words != NULL ? row->words[v->n]
+						       : "?");
 	}
-	add(out, "]");
+	append_value_text(out, "]");
 }
 
 static void add_given(const struct cfg_row *row, const void *value, char out[VALUE_TEXT_LEN])
@@ -391,13 +393,13 @@ static void add_given(const struct cfg_row *row, const void *value, char out[VAL
 		add_words(row, value, out);
 		break;
 	case CFG_LIST:
-		add(out, "%u in the list", ((const struct cfg_list *)value)->n);
+		append_value_text(out, "%u in the list", ((const struct cfg_list *)value)->n);
 		break;
 	case CFG_MAP:
 	case CFG_CLASSES:
 	case CFG_TABLE:
 	case CFG_NODE:
-		add(out, "given");
+		append_value_text(out, "given");
 		break;
 	default:
 		add_scalar(row, value, out);
@@ -421,15 +423,15 @@ static void value_text(const struct cfg_row *row, const void *value, const void 
 
 	out[0] = '\0';
 	if (value == NULL)
-		add(out, "none");
+		append_value_text(out, "none");
 	else if (is_scalar(row, scalar))
 		add_given(row->scalar, scalar, out);
 	else if (entries || given(row, value))
 		add_given(row, value, out);
 	else if (dflt != NULL || (dflt = schema_default(row, text)) != NULL)
-		add(out, "default: %s", dflt);
+		append_value_text(out, "default: %s", dflt);
 	else
-		add(out, "default: none");
+		append_value_text(out, "default: none");
 }
 
 // ---- the list of changes
@@ -450,9 +452,9 @@ static void drop_name(const char *path, char out[PATH_LEN])
 	const char *name = strstr(path, " ("), *end = strrchr(path, ')');
 
 	if (name != NULL && end != NULL)
-		join(out, "%.*s%s", (int)(name - path), path, end + 1);
+		print_key_path(out, "%.*s%s", (int)(name - path), path, end + 1);
 	else
-		join(out, "%s", path);
+		print_key_path(out, "%s", path);
 }
 
 static void list_change(void *arg, const struct difference *d)

@@ -222,7 +222,7 @@ static bool iface_of(const struct config *c, const struct policy_addr *a, struct
 	return best_len >= 0;
 }
 
-static bool is_own(const struct config *c, const struct policy_addr *a)
+static bool is_switch_address(const struct config *c, const struct policy_addr *a)
 {
 	struct config_iface i;
 
@@ -287,10 +287,10 @@ static bool neighbour(const struct config *c, const struct cfg_neighbour *n,
 		       n->ip.text);
 		return false;
 	}
-	if (is_own(c, &out->addr) || neighbour_of(c, &out->addr) != NULL) {
+	if (is_switch_address(c, &out->addr) || neighbour_of(c, &out->addr) != NULL) {
 		REFUSE(s, &n->ip,
-		       is_own(c, &out->addr) ? "%s is an address of the switch itself"
-					     : "%s is given twice",
+		       is_switch_address(c, &out->addr) ? "%s is an address of the switch itself"
+							: "%s is given twice",
 		       n->ip.text);
 		return false;
 	}
@@ -338,7 +338,7 @@ static bool via(const struct config *c, const struct cfg_val *v, const struct po
 		return refuse_via(v, "is of another IP version than the route", s);
 	if (strchr(v->text, '/') != NULL || !addr_is_station(&a))
 		return refuse_via(v, "is not the address of one station", s);
-	if (is_own(c, &a))
+	if (is_switch_address(c, &a))
 		return refuse_via(v, "is an address of the switch itself", s);
 	known = neighbour_of(c, &a);
 	if (known != NULL)
@@ -585,7 +585,8 @@ int config_set_routes(struct config *c, const struct config_route *routes, unsig
 
 // ---- compile
 // The number of a group with these next hops, which is made when there is none yet.
-static uint32_t group_of(struct routes_builder *b, const struct policy_nexthop *hops, unsigned n)
+static uint32_t find_or_add_group(struct routes_builder *b, const struct policy_nexthop *hops,
+				  unsigned n)
 {
 	uint64_t hash = hash_of(hops, n * sizeof(*hops));
 	uint32_t at = (uint32_t)(hash ^ hash >> 32) & b->mask;
@@ -608,7 +609,7 @@ void routes_builder_add(struct routes_builder *b, const struct policy_addr *to,
 			const struct policy_nexthop *hops, unsigned n)
 {
 	b->r->prefixes[b->r->n_prefixes++] =
-		(struct policy_prefix){.to = *to, .group = group_of(b, hops, n)};
+		(struct policy_prefix){.to = *to, .group = find_or_add_group(b, hops, n)};
 }
 
 bool routes_builder_init(struct routes_builder *b, struct policy_routes *r, size_t n_prefixes,

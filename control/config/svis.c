@@ -23,7 +23,7 @@ static int svi_cmp(const void *x, const void *y)
 	return (int)vid_of(a) - (int)vid_of(b);
 }
 
-static void add(struct config *c, const struct cfg_vlan *v, struct diag_sink *s)
+static void add_svi(struct config *c, const struct cfg_vlan *v, struct diag_sink *s)
 {
 	struct config_svi *out = &c->svis[c->n_svis];
 	struct policy_addr *addrs;
@@ -109,7 +109,7 @@ void svis_resolve(struct config *c, struct diag_sink *s)
 
 	for (unsigned i = 0; i < c->root.vlans.n; i++) {
 		if (v[i].ip.map.given && v[i].id.n != 0) {
-			add(c, &v[i], s);
+			add_svi(c, &v[i], s);
 			mac_makes_sense(c, &v[i], s);
 		} else {
 			only_with_ip(&v[i].mac, s);

@@ -17,7 +17,7 @@ static bool from_class(const struct cfg_trim *t)
 }
 
 // Bitmap: the queues of a profile that trim frames.
-static uint8_t queues_of(const struct cfg_profile *p)
+static uint8_t trimming_queues(const struct cfg_profile *p)
 {
 	uint8_t queues = 0;
 
@@ -31,7 +31,8 @@ static uint8_t queues_of(const struct cfg_profile *p)
 
 // Queue and class in which trimmed frames leave by ports of the profile. *cls: -1 where no class
 // has the queue.
-static unsigned way_of(const struct cfg_trim *t, const struct cfg_profile *p, int *cls)
+static unsigned trim_queue_of_profile(const struct cfg_trim *t, const struct cfg_profile *p,
+				      int *cls)
 {
 	unsigned by_dscp = from_class(t) ? (unsigned)t->cls.n
 					 : cfg_dscp_class(p, (unsigned)t->dscp.n);
@@ -71,13 +72,13 @@ static void trimmed_frames_have_a_way(const struct subject *x)
 {
 	const struct cfg_trim *t = &x->c->root.sw.trim;
 	const struct cfg_profile *p = x->profile;
-	uint8_t queues = queues_of(p);
+	uint8_t queues = trimming_queues(p);
 	unsigned queue;
 	int cls;
 
 	if (queues == 0 || !t->map.given || t->dscp.bad || (from_class(t) && !t->cls.given))
 		return;
-	queue = way_of(t, p, &cls);
+	queue = trim_queue_of_profile(t, p, &cls);
 	if (cls < 0)
 		REFUSE(x->s, &t->queue, "no class of profile %s has queue %u" CURE
 					"choose a queue of its class_to_queue, or auto",
@@ -104,9 +105,9 @@ static void trimmed_frames_leave_room(const struct subject *x)
 	unsigned queue;
 	int cls;
 
-	if (queues_of(p) == 0 || !t->map.given || t->dscp.bad || t->share.given)
+	if (trimming_queues(p) == 0 || !t->map.given || t->dscp.bad || t->share.given)
 		return;
-	queue = way_of(t, p, &cls);
+	queue = trim_queue_of_profile(t, p, &cls);
 	c = &p->classes[cls < 0 ? 0 : cls];
 	if (cls < 0 || !c->schedule.strict.given || c->max_rate.n != 0)
 		return;
@@ -157,12 +158,12 @@ void compile_trim(struct compiler *k)
 	for (unsigned i = 0; t->map.given && i < k->p->n_ports; i++) {
 		const struct cfg_profile *p = k->c->ports[i].profile;
 		int cls;
-		unsigned queue = way_of(t, p, &cls);
+		unsigned queue = trim_queue_of_profile(t, p, &cls);
 
 		if (cls < 0) // the checks allow it where no queue trims
 			continue;
 		k->p->ports[i].trim = (struct trim_params){
-			.queues = queues_of(p),
+			.queues = trimming_queues(p),
 			.queue = (uint8_t)queue,
 			.cls = (uint8_t)cls,
 			.dscp = from_class(t) ? p->remark.dscp.v[t->cls.n] : (uint8_t)t->dscp.n,

@@ -17,7 +17,7 @@ static bool parse_station(const struct cfg_val *v, struct policy_addr *out, stru
 	return false;
 }
 
-static bool is_own(const struct config *c, const struct policy_addr *a)
+static bool is_address_of_iface(const struct config *c, const struct policy_addr *a)
 {
 	struct config_iface in;
 
@@ -43,7 +43,7 @@ static bool read_source(const struct config *c, struct vtep *v, struct diag_sink
 	}
 	if (!parse_station(&x->source, &a, s))
 		return false;
-	if (!is_own(c, &a)) {
+	if (!is_address_of_iface(c, &a)) {
 		REFUSE(s, &x->source,
 		       "%s is no address of the switch" CURE "add %s/%u to the ip of a port",
 		       x->source.text, x->source.text, addr_bits(&a));
@@ -55,7 +55,7 @@ static bool read_source(const struct config *c, struct vtep *v, struct diag_sink
 }
 
 // The place of a peer, which is made if the table has none yet; VTEP_NONE: the table is full.
-static unsigned place_of(struct vtep *v, const struct policy_addr *a)
+static unsigned find_or_add_peer(struct vtep *v, const struct policy_addr *a)
 {
 	unsigned i = 0;
 
@@ -81,12 +81,12 @@ static void add_peer(const struct config *c, struct vtep *v, const struct cfg_va
 		       c->root.vxlan.source.text);
 		return;
 	}
-	if (is_own(c, &a)) {
+	if (is_address_of_iface(c, &a)) {
 		REFUSE(s, word, "%s is an address of the switch itself" CURE "remove it",
 		       word->text);
 		return;
 	}
-	i = place_of(v, &a);
+	i = find_or_add_peer(v, &a);
 	if (i == VTEP_NONE) {
 		REFUSE(s, word, "more than %d peers in all VNIs", VTEP_MAX_PEERS);
 		return;

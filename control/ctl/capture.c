@@ -48,7 +48,7 @@ struct capture_file {
 
 // ---- the file
 
-static bool note(struct capture_file *f, bool ok)
+static bool note_write_error(struct capture_file *f, bool ok)
 {
 	if (!ok && f->error == 0)
 		f->error = errno != 0 ? errno : EIO;
@@ -59,16 +59,18 @@ static bool write_frame(struct capture_file *f, const struct capture_record *r,
 			const uint8_t *data)
 {
 	f->written[r->port]++;
-	return note(f, capture_frame_write(f->out, (uint32_t)f->interface[r->port], r, data));
+	return note_write_error(
+		f, capture_frame_write(f->out, (uint32_t)f->interface[r->port], r, data));
 }
 
-static bool keep(struct capture_file *f, const struct capture_record *r, const uint8_t *data)
+static bool keep_last_frame(struct capture_file *f, const struct capture_record *r,
+			    const uint8_t *data)
 {
 	struct kept *k = &f->kept[f->next];
 	uint8_t *copy = realloc(k->data, r->captured + 1);
 
 	if (copy == NULL)
-		return note(f, false);
+		return note_write_error(f, false);
 	memcpy(copy, data, r->captured);
 	k->data = copy;
 	k->r = *r;
@@ -83,12 +85,12 @@ bool capture_file_add(struct capture_file *f, const struct capture_record *r, co
 	if (r->port >= POLICY_MAX_PORTS || f->interface[r->port] == NO_INTERFACE)
 		return true; // of no port of this capture: not written
 	f->latest_ns = r->t_ns;
-	return f->last != 0 ? keep(f, r, data) : write_frame(f, r, data);
+	return f->last != 0 ? keep_last_frame(f, r, data) : write_frame(f, r, data);
 }
 
 static bool capture_file_flush(struct capture_file *f)
 {
-	return note(f, fflush(f->out) == 0);
+	return note_write_error(f, fflush(f->out) == 0);
 }
 
 static bool write_head(struct capture_file *f, struct json_object *started,
@@ -101,7 +103,7 @@ static bool write_head(struct capture_file *f, struct json_object *started,
 
 	snprintf(text, sizeof(text), "weirctl " WEIR_VERSION " (switch %s)",
 		 name != NULL ? name : "");
-	if (!note(f, pcapng_section(f->out, text)))
+	if (!note_write_error(f, pcapng_section(f->out, text)))
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		struct json_object *row = json_object_array_get_idx(ports, i);
@@ -117,7 +119,7 @@ static bool write_head(struct capture_file *f, struct json_object *started,
 		if (port >= POLICY_MAX_PORTS)
 			continue;
 		f->interface[port] = (int)i;
-		if (!note(f, pcapng_interface(f->out, &interface)))
+		if (!note_write_error(f, pcapng_interface(f->out, &interface)))
 			return false;
 	}
 	return capture_file_flush(f);
@@ -204,7 +206,7 @@ static bool write_statistics(struct capture_file *f, struct json_object *counts)
 			continue;
 		s.interface = (uint32_t)f->interface[port];
 		s.delivered = f->written[port];
-		if (!note(f, pcapng_statistics(f->out, &s)))
+		if (!note_write_error(f, pcapng_statistics(f->out, &s)))
 			return false;
 	}
 	return true;
@@ -216,7 +218,7 @@ bool capture_file_close(struct capture_file *f, struct json_object *counts, uint
 		  capture_file_flush(f);
 
 	if (f->out != stdout)
-		ok &= note(f, fclose(f->out) == 0);
+		ok &= note_write_error(f, fclose(f->out) == 0);
 	ok |= f->error == EPIPE;
 	if (!ok)
 		fprintf(stderr, "weirctl: cannot write %s: %s\n", f->path, strerror(f->error));
@@ -329,7 +331,8 @@ static struct json_object *request_data(struct run *r, struct json_object *req)
 
 // ---- frames
 
-static bool take(struct run *r, const struct capture_record *rec, const uint8_t *data)
+static bool take_capture_record(struct run *r, const struct capture_record *rec,
+				const uint8_t *data)
 {
 	if (r->end_ns != 0 && rec->t_ns >= r->end_ns) {
 		r->over = true;
@@ -345,7 +348,7 @@ static bool take(struct run *r, const struct capture_record *rec, const uint8_t 
 }
 
 // The records of an answer, in Base64.
-static bool take_all(struct run *r, struct json_object *frames)
+static bool take_record_batch(struct run *r, struct json_object *frames)
 {
 	size_t len = (size_t)json_object_get_string_len(frames), left = len * 3 / 4;
 	uint8_t *bytes = malloc(len + 1), *at = bytes;
@@ -358,7 +361,7 @@ static bool take_all(struct run *r, struct json_object *frames)
 		left -= sizeof(rec);
 		if (rec.captured > left || rec.captured > TAP_MAX_SNAPLEN)
 			break; // cut short: the place of the next record is not known
-		ok = take(r, &rec, at);
+		ok = take_capture_record(r, &rec, at);
 		at += rec.captured;
 		left -= rec.captured;
 	}
@@ -390,7 +393,7 @@ static bool fetch(struct run *r)
 	data = request_data(r, req);
 	if (data == NULL)
 		return false;
-	ok = !json_object_object_get_ex(data, KEY(STAND_IN, frames), &v) || take_all(r, v);
+	ok = !json_object_object_get_ex(data, KEY(STAND_IN, frames), &v) || take_record_batch(r, v);
 	r->end = true_in(data, "end");
 	note_counts(r, data);
 	json_object_put(data);
@@ -442,7 +445,7 @@ static struct json_object *start_request(const struct run *r, const struct ctl *
 
 // ---- the report
 
-static void report(const struct run *r, uint64_t written, bool json)
+static void print_capture_report(const struct run *r, uint64_t written, bool json)
 {
 	struct json_object *out = json_object_new_object();
 	uint64_t sum[3] = {0};
@@ -488,7 +491,7 @@ static int capture(struct run *r, const struct ctl *c, struct json_object *start
 	// A reader who has left ends the capture early, and in order.
 	ok |= r->file->error == EPIPE;
 	ok &= capture_file_close(r->file, r->counts, &written);
-	report(r, written, c->json);
+	print_capture_report(r, written, c->json);
 	json_object_put(r->counts);
 	return ok ? CTL_DONE : CTL_FAILED;
 }

@@ -25,7 +25,7 @@ static int wrong_text(const char *option, const char *text, const struct impair_
 }
 
 // The words of --action behind the first one stand behind the port: `--action ce 10%`.
-static bool join(char *out, size_t len, const char *first, int argc, char **argv)
+static bool join_words(char *out, size_t len, const char *first, int argc, char **argv)
 {
 	size_t n = (size_t)snprintf(out, len, "%s", first);
 
@@ -78,7 +78,7 @@ int cmd_impair(const struct ctl *c, int argc, char **argv)
 		return stop(c, argv[1]);
 	if (c->impair.action == NULL || (c->impair.in && c->impair.out))
 		return misused_words(c);
-	if (!join(action, sizeof(action), c->impair.action, argc - 1, argv + 1))
+	if (!join_words(action, sizeof(action), c->impair.action, argc - 1, argv + 1))
 		return misused("--action is too long");
 	if (!impair_parse_match(match, &rule, &mistake))
 		return wrong_text(KEY(IMPAIRMENTS, match), match, &mistake);

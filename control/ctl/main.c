@@ -15,7 +15,7 @@
 
 enum { HELP_COLUMN = 28, BRIEF_COLUMN = 14 };
 
-static void print_help(const struct command *cmd)
+static void print_command_help(const struct command *cmd)
 {
 	struct command_table commands = ctl_commands();
 	char term[48], brief[TERMINAL_TEXT]; // the first clause of a command's help
@@ -39,7 +39,7 @@ static void print_help(const struct command *cmd)
 	printf("\nExit: %s\n", ctl_exit_text);
 }
 
-static const char *name_at(const void *commands, unsigned i)
+static const char *command_name_at(const void *commands, unsigned i)
 {
 	return ((const struct command_table *)commands)->rows[i].name;
 }
@@ -83,7 +83,7 @@ static int call(struct ctl *c, int argc, char **argv)
 	return with_page(c, cmd->fn(c, argc, argv), argc > 0 ? argv[0] : "");
 }
 
-static int run(struct ctl *c, int argc, char **argv)
+static int run_command_line(struct ctl *c, int argc, char **argv)
 {
 	struct command_table commands = ctl_commands();
 	bool help = c->help;
@@ -98,14 +98,14 @@ static int run(struct ctl *c, int argc, char **argv)
 			c->command = &commands.rows[i];
 	if (argc > 0 && c->command == NULL) {
 		const char *near =
-			schema_closest(argv[0], (unsigned)commands.n, name_at, &commands);
+			schema_closest(argv[0], (unsigned)commands.n, command_name_at, &commands);
 
 		if (near != NULL)
 			return misused("no command \"%s\": did you mean %s?", argv[0], near);
 		return misused("no command \"%s\"", argv[0]);
 	}
 	if (help) {
-		print_help(c->command);
+		print_command_help(c->command);
 		return CTL_DONE;
 	}
 	return argc == 0 ? misused("no command") : call(c, argc - 1, argv + 1);
@@ -129,5 +129,5 @@ int main(int argc, char **argv)
 		c.name = getenv("WEIR_SWITCH");
 	if (c.name != NULL && *c.name == '\0')
 		c.name = NULL;
-	return run(&c, argc - optind, argv + optind);
+	return run_command_line(&c, argc - optind, argv + optind);
 }

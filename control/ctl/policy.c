@@ -52,7 +52,7 @@ int cmd_plan(const struct ctl *c, int argc, char **argv)
 	return status;
 }
 
-static const char *text_of(struct json_object *row, const char *key)
+static const char *row_text_or_empty(struct json_object *row, const char *key)
 {
 	struct json_object *v = json_object_object_get(row, key);
 
@@ -105,8 +105,8 @@ int cmd_diff(const struct ctl *c, int argc, char **argv)
 		json_object_put(data);
 		return CTL_FAILED;
 	}
-	text = text_of(running, "text");
-	path = text_of(running, "file");
+	text = row_text_or_empty(running, "text");
+	path = row_text_or_empty(running, "file");
 	if (config_load(argv[0], &new, &said) == 0 &&
 	    config_parse(path, text, strlen(text), &old, &said) == 0) {
 		config_changes(old, new, &changes);
@@ -125,7 +125,7 @@ int cmd_diff(const struct ctl *c, int argc, char **argv)
 
 // ---- reload and rollback
 
-static void print_lines(FILE *out, struct json_object *list)
+static void print_string_list(FILE *out, struct json_object *list)
 {
 	for (size_t i = 0; i < n_rows(list); i++)
 		terminal_printf(out, "%s\n", json_object_get_string(row_at(list, i)));
@@ -138,8 +138,8 @@ static void print_changes(struct json_object *changes)
 	for (size_t i = 0; i < n && i < KEYS_SHOWN; i++) {
 		struct json_object *row = row_at(changes, i);
 
-		terminal_printf(stdout, "  %s: %s -> %s\n", text_of(row, "key"),
-				text_of(row, "old"), text_of(row, "new"));
+		terminal_printf(stdout, "  %s: %s -> %s\n", row_text_or_empty(row, "key"),
+				row_text_or_empty(row, "old"), row_text_or_empty(row, "new"));
 	}
 	if (n > KEYS_SHOWN)
 		printf("  and %zu more\n", n - KEYS_SHOWN);
@@ -151,8 +151,9 @@ static void print_taken(const struct ctl *c, struct json_object *data)
 	struct json_object *paused = json_object_object_get(data, KEY(QUEUES, paused));
 	size_t n = n_rows(changes);
 
-	print_lines(stderr, json_object_object_get(data, "warnings"));
-	printf(c->check ? "the switch would take %s: " : "reloaded %s: ", text_of(data, "file"));
+	print_string_list(stderr, json_object_object_get(data, "warnings"));
+	printf(c->check ? "the switch would take %s: " : "reloaded %s: ",
+	       row_text_or_empty(data, "file"));
 	if (n == 0)
 		puts(c->check ? "nothing would change" : "nothing changed");
 	else
@@ -160,7 +161,7 @@ static void print_taken(const struct ctl *c, struct json_object *data)
 		       n == 1 ? "" : "s");
 	print_changes(changes);
 	if (json_object_object_get(paused, KEY(DROP_REASONS, text)) != NULL)
-		puts(text_of(paused, KEY(DROP_REASONS, text)));
+		puts(row_text_or_empty(paused, KEY(DROP_REASONS, text)));
 	if (c->confirm != NULL && !c->check)
 		printf("the policy before comes back in %s, unless: weirctl confirm\n", c->confirm);
 }
@@ -177,7 +178,7 @@ static int policy_request(const struct ctl *c, struct json_object *req)
 	} else if (ok) {
 		print_taken(c, data);
 	} else {
-		print_lines(stderr, json_object_object_get(data, "mistakes"));
+		print_string_list(stderr, json_object_object_get(data, "mistakes"));
 		print_changes(json_object_object_get(data, "changes"));
 		fputs("nothing was changed\n", stderr);
 	}

@@ -203,7 +203,7 @@ int cmd_metrics(const struct ctl *c, int argc, char **argv)
 	return CTL_DONE;
 }
 
-static bool command_at(unsigned i, struct completion_command *out)
+static bool weirctl_command_at(unsigned i, struct completion_command *out)
 {
 	struct command_table commands = ctl_commands();
 	const char *sonic = i >= commands.n ? sonic_usage(i - (unsigned)commands.n) : NULL;
@@ -221,7 +221,7 @@ int cmd_completion(const struct ctl *c, int argc, char **argv)
 {
 	char kinds[SHOW_KINDS_LEN];
 	const struct completion script = {&ctl_opts, show_kinds(kinds),
-					  "--switch --help --version", command_at};
+					  "--switch --help --version", weirctl_command_at};
 	struct json_object *data, *rows;
 
 	(void)argc;

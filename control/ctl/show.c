@@ -887,7 +887,7 @@ static const char *what_of(const struct kind *k)
 	return k->list == NO_FACTS ? "config" : fact_lists[k->list].what;
 }
 
-static const struct kind *kind_of(const char *what)
+static const struct kind *show_kind_named(const char *what)
 {
 	for (size_t i = 0; i < N_KINDS; i++)
 		if (strcmp(what_of(&kinds[i]), what) == 0)
@@ -897,7 +897,7 @@ static const struct kind *kind_of(const char *what)
 
 bool show_exists(const char *what)
 {
-	return kind_of(what) != NULL;
+	return show_kind_named(what) != NULL;
 }
 
 const char *show_kind(unsigned i, const char **help)
@@ -911,7 +911,7 @@ const char *show_kind(unsigned i, const char **help)
 bool show_tables(FILE *out, const char *what, struct json_object *data,
 		 const struct show_wish *wish)
 {
-	const struct kind *k = kind_of(what);
+	const struct kind *k = show_kind_named(what);
 	struct json_object *rows = k != NULL && k->list != NO_FACTS ? rows_of(data, k->list) : NULL;
 
 	if (k == NULL)

@@ -118,7 +118,8 @@ static int cannot_show(const char *what)
 	return misused("cannot show \"%s\"; one of: %s", what, show_kinds(kinds));
 }
 
-static struct json_object *request(const struct ctl *c, const char *what, const char *port)
+static struct json_object *request_with_options(const struct ctl *c, const char *what,
+						const char *port)
 {
 	struct json_object *req = request_of("show", "what", what);
 	unsigned limit = c->all ? FLOWS_MAX : c->limit;
@@ -236,7 +237,7 @@ static int follow(const struct ctl *c, const char *port)
 		return CTL_FAILED;
 	stop_catch(0, NULL);
 	while (stop_requests() == 0) {
-		struct json_object *req = request(c, "events", port), *data;
+		struct json_object *req = request_with_options(c, "events", port), *data;
 
 		row_u64(req, "since", since);
 		data = client_exchange(&cl, req);
@@ -262,12 +263,12 @@ static const struct direction {
 	 F_INTERFACES_tx_util_percent},
 };
 
-static void put(struct json_object *row, enum fact_id f, double v)
+static void put_fact_count(struct json_object *row, enum fact_id f, double v)
 {
 	row_u64(row, fact_rows[f].key, (uint64_t)v);
 }
 
-static double grown(struct json_object *row, struct json_object *before, enum fact_id f)
+static double fact_growth(struct json_object *row, struct json_object *before, enum fact_id f)
 {
 	return (double)fact_count(row, f) - (double)fact_count(before, f);
 }
@@ -278,16 +279,17 @@ static void put_direction(struct json_object *row, struct json_object *before,
 	uint64_t ns = fact_count(row, F_INTERFACES_t_ns) - fact_count(before, F_INTERFACES_t_ns);
 	double seconds = (double)(ns > 0 ? ns : 1) / 1e9;
 	double speed_bps = (double)fact_count(row, F_INTERFACES_speed_bps);
-	double packets = grown(row, before, d->packets), bytes = grown(row, before, d->bytes);
+	double packets = fact_growth(row, before, d->packets),
+	       bytes = fact_growth(row, before, d->bytes);
 	double line_bps;
 
 	if (packets < 0 || bytes < 0)
 		packets = bytes = 0;
 	line_bps = 8 * (bytes + LINK_OVERHEAD_BYTES * packets) / seconds;
-	put(row, d->packets, packets);
-	put(row, d->bytes, bytes);
-	put(row, d->pps, packets / seconds);
-	put(row, d->bps, 8 * bytes / seconds);
+	put_fact_count(row, d->packets, packets);
+	put_fact_count(row, d->bytes, bytes);
+	put_fact_count(row, d->pps, packets / seconds);
+	put_fact_count(row, d->bps, 8 * bytes / seconds);
 	if (speed_bps > 0) {
 		uint64_t hundredths = (uint64_t)(10000 * line_bps / speed_bps);
 
@@ -311,12 +313,12 @@ void interval_rates(struct json_object *data, struct json_object *before)
 static struct json_object *request_data(const struct ctl *c, struct client *cl, const char *what,
 			       const char *port)
 {
-	struct json_object *first = client_exchange(cl, request(c, what, port)), *data;
+	struct json_object *first = client_exchange(cl, request_with_options(c, what, port)), *data;
 
 	if (!c->interval_given || first == NULL)
 		return first;
 	sleep_s(c->interval_s);
-	data = client_exchange(cl, request(c, what, port));
+	data = client_exchange(cl, request_with_options(c, what, port));
 	if (data != NULL)
 		interval_rates(data, first);
 	json_object_put(first);
@@ -392,7 +394,7 @@ static int print_sonic(const struct ctl *c, struct client *cl, const struct soni
 	const char *what;
 
 	for (unsigned i = 0; (what = sonic_needs(s, i)) != NULL; i++) {
-		struct json_object *more = client_exchange(cl, request(c, what, port));
+		struct json_object *more = client_exchange(cl, request_with_options(c, what, port));
 
 		if (more == NULL)
 			return CTL_FAILED;

@@ -246,7 +246,7 @@ const char *sonic_usage(unsigned i)
 	return i < N_SHOWS ? shows[i].usage : NULL;
 }
 
-static unsigned list_of(enum fact_id f)
+static unsigned list_of_fact(enum fact_id f)
 {
 	unsigned list = 0;
 
@@ -260,7 +260,7 @@ static unsigned list_of(enum fact_id f)
 // Adds the kind of the fact, unless it is there.
 static unsigned add_need(const char *needs[MOST_NEEDS], unsigned n, enum fact_id f)
 {
-	const char *kind = f != F_NONE ? fact_lists[list_of(f)].what : needs[0];
+	const char *kind = f != F_NONE ? fact_lists[list_of_fact(f)].what : needs[0];
 
 	for (unsigned i = 0; i < n; i++)
 		if (strcmp(needs[i], kind) == 0)
@@ -282,7 +282,7 @@ const char *sonic_needs(const struct sonic_show *s, unsigned i)
 // ---- values
 
 // The fact that names the port of a row: the first one of each list.
-static struct json_object *port_of(struct json_object *row, unsigned list)
+static struct json_object *port_cell_of_row(struct json_object *row, unsigned list)
 {
 	return json_object_object_get(row, fact_lists[list].rows[0].key);
 }
@@ -291,7 +291,7 @@ static struct json_object *port_of(struct json_object *row, unsigned list)
 static struct json_object *value_at(struct json_object *data, struct json_object *row,
 				    unsigned list, enum fact_id f)
 {
-	unsigned other = list_of(f);
+	unsigned other = list_of_fact(f);
 	struct json_object *rows;
 	uint64_t sum = 0;
 	bool known = false;
@@ -302,7 +302,7 @@ static struct json_object *value_at(struct json_object *data, struct json_object
 	for (size_t i = 0; i < n_rows(rows); i++) {
 		struct json_object *r = row_at(rows, i);
 
-		if (!json_object_equal(port_of(r, other), port_of(row, list)))
+		if (!json_object_equal(port_cell_of_row(r, other), port_cell_of_row(row, list)))
 			continue;
 		known |= fact_in(r, f) != NULL;
 		sum += fact_count(r, f);
@@ -381,7 +381,7 @@ struct lines {
 	struct json_object *rows; // lists of texts
 };
 
-static void print_lines(FILE *out, const char *title, struct lines *l)
+static void print_sonic_table(FILE *out, const char *title, struct lines *l)
 {
 	size_t width[MOST_COLUMNS], n = n_rows(l->rows);
 
@@ -412,7 +412,7 @@ static void print_lines(FILE *out, const char *title, struct lines *l)
 	}
 }
 
-static void add_text(struct json_object *line, const char *text)
+static void append_text_cell(struct json_object *line, const char *text)
 {
 	json_object_array_add(line, json_object_new_string(text));
 }
@@ -422,7 +422,7 @@ static void add_text(struct json_object *line, const char *text)
 // A line for each port, a column for each of eight.
 static void print_grid(FILE *out, const struct sonic_table *t, struct json_object *data)
 {
-	unsigned list = list_of(t->value);
+	unsigned list = list_of_fact(t->value);
 	struct json_object *rows = rows_of(data, list), *line = NULL, *port = NULL;
 	struct lines l = {.n_columns = 1 + N_CLASSES, .rows = json_object_new_array()};
 	char cell[CELL_LEN];
@@ -434,18 +434,18 @@ static void print_grid(FILE *out, const struct sonic_table *t, struct json_objec
 		struct json_object *row = row_at(rows, i);
 		unsigned column = 1 + (unsigned)fact_count(row, t->index) % N_CLASSES;
 
-		if (line == NULL || !json_object_equal(port, port_of(row, list))) {
-			port = port_of(row, list);
+		if (line == NULL || !json_object_equal(port, port_cell_of_row(row, list))) {
+			port = port_cell_of_row(row, list);
 			line = json_object_new_array();
 			json_object_array_add(l.rows, line);
-			add_text(line, json_object_get_string(port));
+			append_text_cell(line, json_object_get_string(port));
 			for (unsigned k = 0; k < N_CLASSES; k++)
-				add_text(line, "N/A");
+				append_text_cell(line, "N/A");
 		}
 		format_cell(cell, t->as, fact_in(row, t->value), NULL);
 		json_object_array_put_idx(line, column, json_object_new_string(cell));
 	}
-	print_lines(out, t->title, &l);
+	print_sonic_table(out, t->title, &l);
 	json_object_put(l.rows);
 }
 
@@ -479,7 +479,7 @@ static bool has_row(const struct sonic_table *t, struct json_object *row,
 static void add_line(struct lines *l, const struct sonic_table *t, struct json_object *data,
 		     struct json_object *row)
 {
-	unsigned list = list_of(t->columns[0].a);
+	unsigned list = list_of_fact(t->columns[0].a);
 	struct json_object *line = json_object_new_array();
 	char cell[CELL_LEN];
 
@@ -488,7 +488,7 @@ static void add_line(struct lines *l, const struct sonic_table *t, struct json_o
 		struct json_object *b = value_at(data, row, list, c->b);
 
 		format_cell(cell, c->as, a, b);
-		add_text(line, cell);
+		append_text_cell(line, cell);
 		json_object_put(a);
 		json_object_put(b);
 	}
@@ -497,7 +497,7 @@ static void add_line(struct lines *l, const struct sonic_table *t, struct json_o
 
 static void print_rows(FILE *out, const struct sonic_table *t, struct json_object *data, bool all)
 {
-	unsigned list = list_of(t->columns[0].a);
+	unsigned list = list_of_fact(t->columns[0].a);
 	struct json_object *rows = rows_of(data, list), *before = NULL;
 	struct lines l = {.rows = json_object_new_array()};
 
@@ -507,8 +507,9 @@ static void print_rows(FILE *out, const struct sonic_table *t, struct json_objec
 		struct json_object *row = row_at(rows, i);
 
 		if (t->by_port && before != NULL &&
-		    !json_object_equal(port_of(before, list), port_of(row, list))) {
-			print_lines(out, t->title, &l);
+		    !json_object_equal(port_cell_of_row(before, list),
+				       port_cell_of_row(row, list))) {
+			print_sonic_table(out, t->title, &l);
 			fputc('\n', out);
 			json_object_put(l.rows);
 			l.rows = json_object_new_array();
@@ -518,7 +519,7 @@ static void print_rows(FILE *out, const struct sonic_table *t, struct json_objec
 		add_line(&l, t, data, row);
 		before = row;
 	}
-	print_lines(out, t->title, &l);
+	print_sonic_table(out, t->title, &l);
 	json_object_put(l.rows);
 }
 
@@ -555,10 +556,10 @@ void sonic_print(FILE *out, const struct sonic_show *s, struct json_object *data
 		if (t > s->tables)
 			fputc('\n', out);
 		if (t->notice != F_NONE &&
-		    fact_yes(rows_of(data, list_of(t->notice)), t->notice))
+		    fact_yes(rows_of(data, list_of_fact(t->notice)), t->notice))
 			fprintf(out, "%s\n", t->notice_text);
 		if (t->filter == ONCE_A_PORT)
-			print_other_times(out, rows_of(data, list_of(t->columns[0].a)));
+			print_other_times(out, rows_of(data, list_of_fact(t->columns[0].a)));
 		if (t->columns == NULL)
 			print_grid(out, t, data);
 		else

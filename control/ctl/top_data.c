@@ -101,7 +101,7 @@ static void take_queue(const struct taken *t)
 	t->p->count[TOP_MARKS] += fact_count(t->row, F_QUEUES_ecn_marked);
 }
 
-static void take_pfc(const struct taken *t)
+static void take_pfc_row(const struct taken *t)
 {
 	t->c->lossless = fact_yes(t->row, F_PFC_lossless);
 	t->c->group = fact_in(t->row, F_PFC_pg) != NULL ? (unsigned)fact_count(t->row, F_PFC_pg)
@@ -210,7 +210,7 @@ static void event_tail(struct json_object *row, char out[TOP_TAIL_LEN])
 }
 
 // Takes the entry of the same kind and place out, or the first warning, or the first of all.
-static unsigned take_out(struct top_snapshot *s, const struct top_event *e)
+static unsigned remove_older_event(struct top_snapshot *s, const struct top_event *e)
 {
 	unsigned at = 0, n = 0;
 
@@ -249,7 +249,7 @@ static void take_event(const struct taken *t)
 	if (json_object_object_get_ex(row, KEY(QUEUES, class), &cls))
 		e.cls = json_object_get_int(cls);
 	event_tail(row, e.tail);
-	e.n = 1 + take_out(s, &e);
+	e.n = 1 + remove_older_event(s, &e);
 	s->events[s->n_events++] = e;
 }
 
@@ -263,7 +263,7 @@ static const struct {
 	bool of_port; // a row of a port that is not known is left out
 } lists[] = {
 	{FACTS_PORTS, take_port}, {FACTS_EVENTS, take_event}, {FACTS_QUEUES, take_queue, true},
-	{FACTS_PFC, take_pfc, true}, {FACTS_PGS, take_group, true},
+	{FACTS_PFC, take_pfc_row, true}, {FACTS_PGS, take_group, true},
 	{FACTS_WATCHDOG, take_watchdog, true}, {FACTS_DROPS, take_drop, true},
 	{FACTS_HINTS, take_hint, true}, {FACTS_WORKERS, take_worker}, {FACTS_POOLS, take_pool},
 };
@@ -300,7 +300,7 @@ void top_snapshot_destroy(struct top_snapshot *s)
 }
 
 // Makes room for the rows of lists that have no fixed size.
-static bool make_room(struct top_snapshot *s, unsigned list, size_t n)
+static bool alloc_list_rows(struct top_snapshot *s, unsigned list, size_t n)
 {
 	if (list == FACTS_PORTS && s->ports == NULL)
 		return (s->ports = calloc(n + 1, sizeof(*s->ports))) != NULL;
@@ -333,7 +333,7 @@ void top_snapshot_take(struct top_snapshot *s, const char *kind, struct json_obj
 		struct json_object *rows = rows_of(data, lists[k].list);
 
 		if (strcmp(fact_lists[lists[k].list].what, kind) != 0 || rows == NULL ||
-		    !make_room(s, lists[k].list, n_rows(rows)))
+		    !alloc_list_rows(s, lists[k].list, n_rows(rows)))
 			continue;
 		for (size_t i = 0; i < n_rows(rows); i++) {
 			struct taken t = {.s = s, .row = row_at(rows, i)};

@@ -457,7 +457,7 @@ static unsigned nth_event(const struct top_snapshot *s, const char *port, unsign
 }
 
 // The watchdog found the storm, and the class obeys PFC again.
-static bool is_over(const struct top_snapshot *s, const struct top_event *e)
+static bool is_storm_over(const struct top_snapshot *s, const struct top_event *e)
 {
 	const struct top_port *port = top_port_of(s, e->port);
 
@@ -471,7 +471,7 @@ static void draw_event(const struct top_page *p, unsigned y, const struct top_ev
 {
 	const char *time = strchr(e->time, 'T');
 	unsigned x = top_printf(p->c, y, 0, TOP_FAINT, "%.8sZ ", time != NULL ? time + 1 : e->time);
-	bool over = is_over(p->d->now, e);
+	bool over = is_storm_over(p->d->now, e);
 
 	x = top_put(p->c, y, x, over ? TOP_FAINT : e->alarm ? TOP_ALARM : TOP_WARNING,
 		    over ? "over " : e->alarm ? "ALARM " : "warning ");
@@ -724,7 +724,7 @@ static void draw_keys(const struct top_page *p)
 }
 
 // NULL: the port is not shown.
-static const struct top_row *row_of(const struct top_rows *rows, const char *port)
+static const struct top_row *top_row_of_port(const struct top_rows *rows, const char *port)
 {
 	for (unsigned i = 0; i < rows->n; i++)
 		if (strcmp(rows->row[i].port->name, port) == 0)
@@ -735,7 +735,7 @@ static const struct top_row *row_of(const struct top_rows *rows, const char *por
 // The place of the selected port; 0 where that port is not shown.
 static unsigned selected_row(const struct top_rows *rows, const struct top_view *v)
 {
-	const struct top_row *r = row_of(rows, v->selected);
+	const struct top_row *r = top_row_of_port(rows, v->selected);
 
 	return r != NULL ? (unsigned)(r - rows->row) : 0;
 }
@@ -755,7 +755,7 @@ static void draw_all_ports(const struct top_page *p, unsigned y)
 
 static void draw_page(const struct top_page *p)
 {
-	const struct top_row *opened = row_of(p->all, p->v->opened);
+	const struct top_row *opened = top_row_of_port(p->all, p->v->opened);
 	unsigned end = p->c->lines - (p->plain ? 0 : 1), y; // keys have the last line
 
 	draw_title(p);
@@ -818,7 +818,7 @@ struct top_canvas *top_draw_plain(const struct top_data *d, const struct top_vie
 // ---- keys
 
 // Selects another port where ports are shown.
-static void move(struct top_view *v, const struct top_data *d, int by)
+static void move_selection(struct top_view *v, const struct top_data *d, int by)
 {
 	struct top_rows *rows;
 	int at;
@@ -883,13 +883,13 @@ bool top_press(struct top_view *v, const struct top_data *d, int key)
 			v->filter[0] = '\0';
 		break;
 	case 'k':
-	case TOP_KEY_UP: move(v, d, -1); break;
+	case TOP_KEY_UP: move_selection(v, d, -1); break;
 	case 'j':
-	case TOP_KEY_DOWN: move(v, d, 1); break;
-	case TOP_KEY_PAGE_UP: move(v, d, -PAGE_ROWS); break;
-	case TOP_KEY_PAGE_DOWN: move(v, d, PAGE_ROWS); break;
+	case TOP_KEY_DOWN: move_selection(v, d, 1); break;
+	case TOP_KEY_PAGE_UP: move_selection(v, d, -PAGE_ROWS); break;
+	case TOP_KEY_PAGE_DOWN: move_selection(v, d, PAGE_ROWS); break;
 	case '\n':
-		move(v, d, 0);
+		move_selection(v, d, 0);
 		if (v->opened[0] == '\0' && !v->help)
 			strcpy(v->opened, v->selected);
 		break;

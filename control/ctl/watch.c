@@ -70,7 +70,7 @@ static bool request_kind(struct watch *w, struct top_snapshot *s, const char *ki
 }
 
 // Requests all kinds; NULL: the switch does not answer.
-static struct top_snapshot *take(struct watch *w)
+static struct top_snapshot *request_snapshot(struct watch *w)
 {
 	struct top_snapshot *s = top_snapshot_create(w->now);
 	bool whole = s != NULL;
@@ -113,7 +113,7 @@ static void update(struct watch *w)
 		}
 	}
 	w->tried_s = time_s();
-	s = w->connected ? take(w) : NULL;
+	s = w->connected ? request_snapshot(w) : NULL;
 	if (s == NULL) {
 		disconnect(w);
 		return;
@@ -203,7 +203,7 @@ static void terminal_end(void)
 	delscreen(screen);
 }
 
-static int key_of(int key)
+static int top_key_of_curses(int key)
 {
 	switch (key) {
 	case ERR: return 0;
@@ -225,12 +225,12 @@ static int key_of(int key)
 static int terminal_key(int wait_ms)
 {
 	struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
-	int key = key_of(getch()), n;
+	int key = top_key_of_curses(getch()), n;
 
 	if (key != 0)
 		return key;
 	n = poll(&in, 1, wait_ms);
-	key = key_of(getch());
+	key = top_key_of_curses(getch());
 	return key == 0 && n > 0 && in.revents != POLLIN ? 'q' : key;
 }
 
@@ -310,7 +310,7 @@ static void print_blocks(struct watch *w, unsigned count)
 
 // ---- the command
 
-static int run(const struct ctl *c, struct watch *w, const char *port)
+static int run_watch_screen(const struct ctl *c, struct watch *w, const char *port)
 {
 	struct json_object *req = show_request(FACTS_PORTS), *data;
 
@@ -357,7 +357,7 @@ int cmd_watch(const struct ctl *c, int argc, char **argv)
 	if (w.name == NULL || client_open(w.name, &w.client) != 0)
 		return CTL_FAILED;
 	stop_catch(0, NULL);
-	status = run(c, &w, argc > 0 ? argv[0] : NULL);
+	status = run_watch_screen(c, &w, argc > 0 ? argv[0] : NULL);
 	if (w.connected)
 		client_close(&w.client);
 	top_snapshot_destroy(w.before);

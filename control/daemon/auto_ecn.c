@@ -8,7 +8,7 @@
 
 enum { ERR_LEN = 256, ABOUT_LEN = AUTOECN_FEATURES_LEN + 64 };
 
-static uint32_t word_of(uint64_t bytes)
+static uint32_t bytes_to_u32(uint64_t bytes)
 {
 	return bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;
 }
@@ -19,7 +19,8 @@ static void log_change(void *arg, const struct autoecn_change *c)
 	const struct event e = {
 		.t_ns = c->t_ns, .type = EVENT_ECN_AUTO, .port = c->port, .cls = c->cls,
 		.a = event_ecn_a((uint8_t)c->why, (uint8_t)c->mode, c->on),
-		.b = word_of(c->before.kmin_bytes) | (uint64_t)word_of(c->after.kmin_bytes) << 32};
+		.b = bytes_to_u32(c->before.kmin_bytes) |
+		     (uint64_t)bytes_to_u32(c->after.kmin_bytes) << 32};
 	char features[AUTOECN_FEATURES_LEN], about[ABOUT_LEN];
 
 	autoecn_features_print(&c->features, features);

@@ -118,7 +118,7 @@ static void preparation_release(struct preparation *p)
 	free(p);
 }
 
-static void *prepare(void *arg)
+static void *prepare_tap(void *arg)
 {
 	struct preparation *p = arg;
 	pcap_t *dead = p->filter[0] != '\0' ? pcap_open_dead(DLT_EN10MB, LONGEST_FRAME) : NULL;
@@ -154,7 +154,7 @@ static int preparation_start(const char *filter, const struct tap_params *params
 	if (filter != NULL)
 		strcpy(p->filter, filter);
 	atomic_store(&p->holders, 2);
-	err = pthread_create(&thread, NULL, prepare, p);
+	err = pthread_create(&thread, NULL, prepare_tap, p);
 	if (err != 0) {
 		free(p);
 		return -err;
@@ -268,14 +268,14 @@ static uint64_t model_ns(const struct capture *c)
 }
 
 // Of the owner.
-static void answer(struct capture *c, const char *error, struct json_object *data)
+static void answer_capture_owner(struct capture *c, const char *error, struct json_object *data)
 {
 	c->pending = ANSWER_NONE;
 	c->last_request_ns = c->now_ns;
 	c->answers.answer(c->answers.arg, c->owner, error, data);
 }
 
-static bool wanted(const struct capture *c, unsigned port)
+static bool is_port_captured(const struct capture *c, unsigned port)
 {
 	return c->ports[port / 64] >> (port % 64) & 1;
 }
@@ -290,7 +290,7 @@ static void add_started(const struct capture *c, struct json_object *data)
 	row_u64(data, "started_ns", model_ns(c) + c->selection.wall_offset_ns);
 	list = list_in(data, KEY(WORKERS, ports));
 	for (unsigned i = 0; i < pol->n_ports; i++) {
-		struct json_object *row = wanted(c, i) ? row_in(list) : NULL;
+		struct json_object *row = is_port_captured(c, i) ? row_in(list) : NULL;
 
 		if (row == NULL)
 			continue;
@@ -306,7 +306,7 @@ static void add_counts(const struct capture *c, struct json_object *data)
 	struct json_object *list = list_in(data, "counts");
 
 	for (unsigned i = 0; i < switch_policy(c->sw)->n_ports; i++) {
-		struct json_object *row = wanted(c, i) ? row_in(list) : NULL;
+		struct json_object *row = is_port_captured(c, i) ? row_in(list) : NULL;
 
 		if (row == NULL)
 			continue;
@@ -378,7 +378,7 @@ static void serve_read(struct capture *c)
 	row_bool(data, "end", over);
 	if (over)
 		add_counts(c, data);
-	answer(c, NULL, data);
+	answer_capture_owner(c, NULL, data);
 	if (over)
 		to_idle(c);
 }
@@ -430,16 +430,17 @@ static const char *read_start(struct capture *c, int port, struct json_object *r
 	return NULL;
 }
 
-static void refuse(struct capture *c, const char *why)
+static void refuse_capture(struct capture *c, const char *why)
 {
 	struct json_object *data = json_object_new_object();
 
 	row_text(data, KEY(FLOW_TABLE, refused), why);
-	answer(c, NULL, data);
+	answer_capture_owner(c, NULL, data);
 }
 
 // Nothing is in the way.
-static void begin(struct capture *c, unsigned client, int port, struct json_object *req)
+static void begin_client_capture(struct capture *c, unsigned client, int port,
+				 struct json_object *req)
 {
 	struct tap_params params;
 	const char *wrong;
@@ -447,11 +448,11 @@ static void begin(struct capture *c, unsigned client, int port, struct json_obje
 	c->owner = client;
 	wrong = read_start(c, port, req, &params);
 	if (wrong != NULL) {
-		refuse(c, wrong);
+		refuse_capture(c, wrong);
 		return;
 	}
 	if (preparation_start(text_in(req, "filter"), &params, &c->prepare) != 0) {
-		answer(c, "no memory or thread for a capture", NULL);
+		answer_capture_owner(c, "no memory or thread for a capture", NULL);
 		return;
 	}
 	c->n_samples = 0;
@@ -469,7 +470,7 @@ void capture_start(struct capture *c, unsigned client, int port, struct json_obj
 	if (c->state != IDLE && c->state != OFF && c->owner == client)
 		switch_off(c);
 	if (c->state == IDLE) {
-		begin(c, client, port, req);
+		begin_client_capture(c, client, port, req);
 	} else if (c->state == OFF && c->next == NULL) {
 		c->next = json_object_get(req);
 		c->next_client = client;
@@ -554,9 +555,9 @@ static void poll_preparing(struct capture *c)
 		return;
 	if (p->error[0] != '\0') {
 		if (p->misused)
-			refuse(c, p->error);
+			refuse_capture(c, p->error);
 		else
-			answer(c, p->error, NULL);
+			answer_capture_owner(c, p->error, NULL);
 		to_idle(c);
 		return;
 	}
@@ -574,7 +575,8 @@ static bool workers_in_time(struct capture *c)
 	if (workers_agree(c))
 		return true;
 	if (c->now_ns >= c->deadline_ns) {
-		answer(c, "a worker did not answer for 1 s; is its core overloaded?", NULL);
+		answer_capture_owner(c, "a worker did not answer for 1 s; is its core overloaded?",
+				     NULL);
 		switch_off(c);
 	}
 	return false;
@@ -594,7 +596,7 @@ static void poll_arming(struct capture *c)
 		return;
 	data = json_object_new_object();
 	add_started(c, data);
-	answer(c, NULL, data);
+	answer_capture_owner(c, NULL, data);
 	c->state = RUNNING;
 	next_barrier(c);
 }
@@ -630,7 +632,7 @@ static void poll_ending(struct capture *c)
 	data = json_object_new_object();
 	if (c->discard)
 		add_counts(c, data);
-	answer(c, NULL, data);
+	answer_capture_owner(c, NULL, data);
 	if (c->discard)
 		to_idle(c);
 }
@@ -640,7 +642,7 @@ static void poll_off(struct capture *c)
 	if (preparation_done(c->prepare) && workers_agree(c)) {
 		to_idle(c);
 		if (c->next != NULL)
-			begin(c, c->next_client, c->next_port, c->next);
+			begin_client_capture(c, c->next_client, c->next_port, c->next);
 		forget_next(c);
 	} else if (c->next != NULL && c->now_ns >= c->deadline_ns) {
 		c->answers.answer(c->answers.arg, c->next_client,

@@ -52,20 +52,20 @@ void cnplog_poll(struct cnplog *l, struct weir_switch *sw, uint64_t wall_ns)
 	} while (n == AT_ONCE && all < CNPLOG_KEPT);
 }
 
-static bool wanted(const struct kept *k, int port)
+static bool cnp_concerns_port(const struct kept *k, int port)
 {
 	return port < 0 || k->c.port == port || k->c.left_by == port;
 }
 
 // The first of the last `count` that are wanted.
-static uint64_t first_of(const struct cnplog *l, const struct cnplog_query *query)
+static uint64_t first_cnp_of_query(const struct cnplog *l, const struct cnplog_query *query)
 {
 	uint64_t oldest = l->total > CNPLOG_KEPT ? l->total - CNPLOG_KEPT : 0, at = l->total;
 	uint32_t n = 0;
 
 	while (at > oldest && (query->count == 0 || n < query->count)) {
 		at--;
-		n += wanted(&l->kept[at % CNPLOG_KEPT], query->port);
+		n += cnp_concerns_port(&l->kept[at % CNPLOG_KEPT], query->port);
 	}
 	return at;
 }
@@ -77,10 +77,10 @@ struct json_object *cnplog_rows(const struct cnplog *l, const struct weir_switch
 	struct json_object *list = rows_in(out, FACTS_CNPS);
 	uint64_t total = l != NULL ? l->total : 0;
 
-	for (uint64_t i = l != NULL ? first_of(l, query) : 0; i < total; i++) {
+	for (uint64_t i = l != NULL ? first_cnp_of_query(l, query) : 0; i < total; i++) {
 		const struct kept *k = &l->kept[i % CNPLOG_KEPT];
 
-		if (!wanted(k, query->port))
+		if (!cnp_concerns_port(k, query->port))
 			continue;
 		cnp_row_emit(row_in(list), &k->c,
 			     &(struct cnp_view){switch_policy(sw), i + 1, k->wall_ns});

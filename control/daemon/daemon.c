@@ -231,7 +231,7 @@ struct live_conf port_conf(const struct daemon *d, unsigned i, const struct conf
 				  .time_scale = config_time_scale(d->config)};
 }
 
-static int open_port(struct daemon *d, unsigned i)
+static int open_switch_port(struct daemon *d, unsigned i)
 {
 	const struct config_port_open p = config_port(d->config, i);
 	bool missing = live_device_state(p.device) == LIVE_MISSING;
@@ -270,7 +270,7 @@ static int open_ports(struct daemon *d)
 	if (d->ports == NULL || d->programs == NULL)
 		return failed("out of memory");
 	for (unsigned i = 0; i < n; i++) {
-		int err = open_port(d, i);
+		int err = open_switch_port(d, i);
 
 		if (err != 0)
 			return err;
@@ -583,7 +583,7 @@ static void take_down(struct daemon *d)
 }
 
 // 0, or the exit status after the reason was printed and everything undone.
-static int bring_up(struct daemon *d)
+static int bring_daemon_up(struct daemon *d)
 {
 	static int (*const rungs[])(struct daemon *d) = {
 		load_policy, start_standin, take_name, wait_for_devices, make_memory, open_ports,
@@ -713,7 +713,7 @@ static void run_loop(struct daemon *d)
 
 // Stops admission and the workers; a second signal cuts it short. Workers send nothing of control
 // once admission is held, so LLDP's last frames leave before.
-static void drain(struct daemon *d)
+static void drain_switch(struct daemon *d)
 {
 	static const struct timespec pause = {.tv_nsec = 1000000};
 	uint64_t end_ns = clock_now_ns(&d->clock) + DRAIN_NS;
@@ -778,10 +778,10 @@ int daemon_run(const struct options *opt)
 		fprintf(stderr, "weir: cannot make pipes for its output: %s\n", strerror(-status));
 		return EXIT_FAILED;
 	}
-	status = bring_up(&d);
+	status = bring_daemon_up(&d);
 	if (status == 0) {
 		run_loop(&d);
-		drain(&d);
+		drain_switch(&d);
 		status = report_balance(&d);
 		take_down(&d);
 	}

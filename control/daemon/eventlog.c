@@ -193,7 +193,7 @@ static void add_queue(const struct eventlog *l, const struct event *e, struct js
 		row_u64(row, KEY(QUEUES, queue), e->b - 1);
 }
 
-static void add_classes(struct json_object *row, const char *key, unsigned classes)
+static void add_class_numbers(struct json_object *row, const char *key, unsigned classes)
 {
 	struct json_object *list = list_in(row, key);
 
@@ -204,8 +204,8 @@ static void add_classes(struct json_object *row, const char *key, unsigned class
 static void add_dcbx(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
 	(void)l;
-	add_classes(row, KEY(DCBX, host_pfc), e->a & 0xff);
-	add_classes(row, KEY(DCBX, switch_pfc), e->a >> 8 & 0xff);
+	add_class_numbers(row, KEY(DCBX, host_pfc), e->a & 0xff);
+	add_class_numbers(row, KEY(DCBX, switch_pfc), e->a >> 8 & 0xff);
 	if ((e->b & 0xff) != 0)
 		row_u64(row, KEY(DCBX, host_roce), (e->b & 0xff) - 1);
 	if (e->b >> 8 != 0)
@@ -215,8 +215,8 @@ static void add_dcbx(const struct eventlog *l, const struct event *e, struct jso
 static void add_pfc(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
 	(void)l;
-	add_classes(row, KEY(DCBX, active), e->a & 0xff);
-	add_classes(row, KEY(DCBX, switch_pfc), e->a >> 8 & 0xff);
+	add_class_numbers(row, KEY(DCBX, active), e->a & 0xff);
+	add_class_numbers(row, KEY(DCBX, switch_pfc), e->a >> 8 & 0xff);
 }
 
 static void add_thresholds(const struct eventlog *l, const struct event *e, struct json_object *row)
@@ -389,7 +389,7 @@ static void format_time(char out[TIME_LEN], const struct timespec *wall)
 }
 
 // NULL: the event is about no port.
-static const char *port_of(const struct eventlog *l, const struct kept *k)
+static const char *event_port_name(const struct eventlog *l, const struct kept *k)
 {
 	return iface_name(l->policy, k->e.port);
 }
@@ -484,8 +484,8 @@ static void write_line(const struct eventlog *l, const struct kept *k)
 	struct line line;
 	FILE *out = begin_line(&line);
 
-	if (port_of(l, k) != NULL)
-		row_text(tail, KEY(EVENTS, port), port_of(l, k));
+	if (event_port_name(l, k) != NULL)
+		row_text(tail, KEY(EVENTS, port), event_port_name(l, k));
 	add_details(l, k, tail);
 	write_time(out, &k->wall);
 	fprintf(out, "%s %s %s: %s", l->policy->name, severity, event_info[k->e.type].name,

@@ -24,7 +24,7 @@ static bool smaller(const struct scan_top *a, const struct scan_top *b)
 	return a->bytes != b->bytes ? a->bytes < b->bytes : a->place > b->place;
 }
 
-static void swap(struct scan_top *a, struct scan_top *b)
+static void swap_top_flows(struct scan_top *a, struct scan_top *b)
 {
 	struct scan_top t = *a;
 
@@ -32,7 +32,7 @@ static void swap(struct scan_top *a, struct scan_top *b)
 	*b = t;
 }
 
-static void keep(struct flow_scan *s, const struct scan_top *t)
+static void keep_top_flow(struct flow_scan *s, const struct scan_top *t)
 {
 	struct scan_top *top = s->top;
 
@@ -41,7 +41,7 @@ static void keep(struct flow_scan *s, const struct scan_top *t)
 
 		top[i] = *t;
 		for (; i > 0 && smaller(&top[i], &top[(i - 1) / 2]); i = (i - 1) / 2)
-			swap(&top[i], &top[(i - 1) / 2]);
+			swap_top_flows(&top[i], &top[(i - 1) / 2]);
 		return;
 	}
 	if (!smaller(&top[0], t))
@@ -54,7 +54,7 @@ static void keep(struct flow_scan *s, const struct scan_top *t)
 		least = r < s->n_top && smaller(&top[r], &top[least]) ? r : least;
 		if (least == i)
 			return;
-		swap(&top[i], &top[least]);
+		swap_top_flows(&top[i], &top[least]);
 	}
 }
 
@@ -101,10 +101,10 @@ static void on_second(void *arg, uint32_t place, const struct flow_row *row)
 		return;
 	s->n_matching++;
 	t.rate_bps = rate_of(s, place, row);
-	keep(s, &t);
+	keep_top_flow(s, &t);
 }
 
-static void look(struct flow_scan *s, struct weir_switch *sw, uint64_t now_ns)
+static void look_at_next_flows(struct flow_scan *s, struct weir_switch *sw, uint64_t now_ns)
 {
 	struct flows_look l = {.now_ns = now_ns, .first = s->at, .n = SCAN_STEP,
 			       .fn = s->second ? on_second : on_first, .arg = s};
@@ -132,7 +132,7 @@ static bool scan_step(struct flow_scan *s, struct weir_switch *sw, struct scan_t
 		s->at = 0;
 	}
 	if (s->at < s->n_places)
-		look(s, sw, now.model_ns);
+		look_at_next_flows(s, sw, now.model_ns);
 	if (!s->second || s->at < s->n_places)
 		return false;
 	qsort(s->top, s->n_top, sizeof(s->top[0]), largest_first);

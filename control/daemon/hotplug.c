@@ -172,7 +172,7 @@ static void use(struct hotplug *h, unsigned port, const struct live_port *opened
 }
 
 // True after the device was opened, whether the port can use the device or not.
-static bool look(struct hotplug *h, unsigned port, uint64_t now_ns)
+static bool look_for_device(struct hotplug *h, unsigned port, uint64_t now_ns)
 {
 	struct daemon *d = h->d;
 	const struct config_port_open p = config_port(d->config, port);
@@ -210,7 +210,7 @@ static void arrived(struct hotplug *h, unsigned port, uint64_t now_ns)
 }
 
 // True after a device was opened, or is being closed.
-static bool step(struct hotplug *h, unsigned port, uint64_t now_ns)
+static bool advance_plug_stage(struct hotplug *h, unsigned port, uint64_t now_ns)
 {
 	struct daemon *d = h->d;
 	struct plug *p = &h->port[port];
@@ -236,7 +236,7 @@ static bool step(struct hotplug *h, unsigned port, uint64_t now_ns)
 		return false;
 	case ABSENT:
 		return now_ns - p->checked_ns >= LOOK_EVERY_NS && closer_join(&h->closer) &&
-		       !reload_pending(d->reload) && look(h, port, now_ns);
+		       !reload_pending(d->reload) && look_for_device(h, port, now_ns);
 	case OPENED:
 		if (!reload_pending(d->reload) && replace(h, port, &d->ports[port]))
 			p->stage = ARRIVING;
@@ -255,7 +255,7 @@ void hotplug_poll(struct hotplug *h, uint64_t now_ns)
 	for (unsigned i = 0; i < h->n; i++) {
 		unsigned port = (h->next + i) % h->n;
 
-		if (step(h, port, now_ns)) {
+		if (advance_plug_stage(h, port, now_ns)) {
 			h->next = port + 1;
 			return;
 		}

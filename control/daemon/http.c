@@ -78,7 +78,7 @@ static struct http_text header(const char *line, size_t len, const char *name)
 	return v;
 }
 
-static bool take(struct http_text *value, struct http_text line)
+static bool take_header_once(struct http_text *value, struct http_text line)
 {
 	bool twice = line.at != NULL && value->at != NULL;
 
@@ -106,9 +106,9 @@ static void parse_headers(struct http_request *q, const char *at, const char *en
 		const char *next = memchr(at, '\n', (size_t)(end - at));
 		size_t len = (size_t)((next != NULL ? next : end) - at);
 
-		if (!is_field(at, len) || !take(&q->host, header(at, len, "Host")) ||
-		    !take(&q->origin, header(at, len, "Origin")) ||
-		    !take(&q->site, header(at, len, "Sec-Fetch-Site")))
+		if (!is_field(at, len) || !take_header_once(&q->host, header(at, len, "Host")) ||
+		    !take_header_once(&q->origin, header(at, len, "Origin")) ||
+		    !take_header_once(&q->site, header(at, len, "Sec-Fetch-Site")))
 			q->status = 400;
 		at += len + 1;
 	}

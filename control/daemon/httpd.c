@@ -64,7 +64,7 @@ int httpd_create(const struct endpoint *at, unsigned n_clients, const struct htt
 	return 0;
 }
 
-static void client_close(struct httpd *h, struct client *c)
+static void close_http_client(struct httpd *h, struct client *c)
 {
 	bool told = c->state == ASKED || c->state == STREAM;
 
@@ -85,7 +85,7 @@ void httpd_destroy(struct httpd *h)
 		return;
 	for (unsigned i = 0; i < h->n_clients; i++)
 		if (h->clients[i].fd >= 0)
-			client_close(h, &h->clients[i]);
+			close_http_client(h, &h->clients[i]);
 	close(h->fd);
 	free(h);
 }
@@ -101,7 +101,7 @@ void httpd_answer(struct httpd *h, unsigned client, const struct httpd_answer *a
 	c->state = ANSWERED;
 	c->out = malloc(HEAD_LEN + sent_len);
 	if (c->out == NULL) {
-		client_close(h, c);
+		close_http_client(h, c);
 		return;
 	}
 	n = snprintf(c->out, HEAD_LEN,
@@ -135,7 +135,7 @@ bool httpd_push(struct httpd *h, unsigned client, const char *text, size_t len)
 	char *more = waits + len > HTTPD_STREAM_BYTES ? NULL : malloc(waits + len + 1);
 
 	if (more == NULL) {
-		client_close(h, c);
+		close_http_client(h, c);
 		return false;
 	}
 	if (waits == 0)
@@ -158,7 +158,7 @@ static void client_read(struct httpd *h, struct client *c)
 	struct http_request q;
 
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
-		client_close(h, c);
+		close_http_client(h, c);
 		return;
 	}
 	if (n < 0)
@@ -177,7 +177,7 @@ static void client_listen(struct httpd *h, struct client *c)
 	ssize_t n = recv(c->fd, c->in, sizeof(c->in), MSG_DONTWAIT);
 
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-		client_close(h, c);
+		close_http_client(h, c);
 }
 
 static void client_send(struct httpd *h, struct client *c)
@@ -189,13 +189,13 @@ static void client_send(struct httpd *h, struct client *c)
 		c->out_sent += (size_t)n;
 	if ((n < 0 && errno != EAGAIN && errno != EINTR) ||
 	    (c->out_sent == c->out_len && c->state == ANSWERED))
-		client_close(h, c);
+		close_http_client(h, c);
 }
 
 // A free place, or the place of a client that may be cut off now. NULL: no client may. A client
 // with an incomplete request goes first, then a client that does not read its answer. Among equals
 // the oldest goes.
-static struct client *place(struct httpd *h)
+static struct client *find_client_place(struct httpd *h)
 {
 	struct client *first = NULL;
 
@@ -223,7 +223,7 @@ static void accept_clients(struct httpd *h)
 	static const unsigned vanished_ms = 2 * HTTPD_TIMEOUT_MS;
 
 	for (unsigned i = 0; i < h->n_clients / 2; i++) {
-		struct client *c = place(h);
+		struct client *c = find_client_place(h);
 		int fd = c != NULL ? accept4(h->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC) : -1;
 
 		if (fd < 0)
@@ -231,7 +231,7 @@ static void accept_clients(struct httpd *h)
 		// A reader that has vanished without an end is noticed.
 		setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &vanished_ms, sizeof(vanished_ms));
 		if (c->fd >= 0)
-			client_close(h, c);
+			close_http_client(h, c);
 		*c = (struct client){.fd = fd, .since_ns = h->now_ns};
 	}
 }
@@ -256,6 +256,6 @@ void httpd_poll(struct httpd *h, uint64_t now_ns)
 		if (c->fd >= 0 && c->out_sent != c->out_len)
 			client_send(h, c);
 		if (c->fd >= 0 && is_late(h, c))
-			client_close(h, c);
+			close_http_client(h, c);
 	}
 }

@@ -34,14 +34,14 @@ struct inof_agent {
 
 const char inof_is_off[] = "inof is off: put inof: on into the policy file, then weirctl reload";
 
-static const uint8_t *mac_of(void *arg, unsigned port)
+static const uint8_t *inof_port_mac(void *arg, unsigned port)
 {
 	const struct inof_agent *a = arg;
 
 	return switch_port(a->d->sw, port)->facts.mac;
 }
 
-static bool send_frame(void *arg, unsigned port, const struct inof_frame *out)
+static bool send_inof_frame(void *arg, unsigned port, const struct inof_frame *out)
 {
 	const struct inof_agent *a = arg;
 	struct control_frame f = {.port = (port_no_t)port, .len = out->len};
@@ -102,7 +102,8 @@ struct inof_registry *inof_agent_registry(const struct inof_agent *a)
 // Hosts are told nothing where the whole of inof goes off: their connections stay.
 static int start_or_stop(struct inof_agent *a, bool on, uint64_t now_ns)
 {
-	static const struct inof_ops ops = {mac_of, send_frame, log_event, is_elsewhere};
+	static const struct inof_ops ops = {inof_port_mac, send_inof_frame, log_event,
+					    is_elsewhere};
 	int err = 0;
 
 	if (on && a->registry == NULL) {
@@ -182,8 +183,8 @@ void inof_agent_loop(struct inof_agent *a, uint64_t now_ns)
 
 // ---- zones of the running switch
 
-__attribute__((format(printf, 2, 3))) static const char *wrong(struct inof_agent *a,
-							       const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static const char *format_inof_error(struct inof_agent *a,
+									   const char *fmt, ...)
 {
 	va_list ap;
 
@@ -193,7 +194,7 @@ __attribute__((format(printf, 2, 3))) static const char *wrong(struct inof_agent
 	return a->error;
 }
 
-static int port_of(const void *arg, const char *name)
+static int running_port_number(const void *arg, const char *name)
 {
 	return config_port_named(arg, name);
 }
@@ -227,13 +228,13 @@ static const char *add_member(struct inof_agent *a, struct inof_zone *z, const c
 	const char *why = inof_member_parse(text, port, a->d->config, &m);
 
 	if (why != NULL)
-		return wrong(a, "\"%.128s\" %s", text, why);
+		return format_inof_error(a, "\"%.128s\" %s", text, why);
 	for (unsigned i = 0; i < z->n; i++)
 		if (strcmp(z->members[i].text, text) == 0)
-			return wrong(a, "zone %s has %.128s already", z->name, text);
+			return format_inof_error(a, "zone %s has %.128s already", z->name, text);
 	if (z->n == INOF_MEMBERS)
-		return wrong(a, "a zone has at most %d members; use prefixes or ranges",
-			     INOF_MEMBERS);
+		return format_inof_error(a, "a zone has at most %d members; use prefixes or ranges",
+					 INOF_MEMBERS);
 	return inof_zone_add(z, text, &m) == 0 ? NULL : "out of memory";
 }
 
@@ -244,8 +245,8 @@ static const char *remove_member(struct inof_agent *a, struct inof_zone *z, cons
 	while (i < z->n && strcmp(z->members[i].text, text) != 0)
 		i++;
 	if (i == z->n)
-		return wrong(a, "zone %s has no member %.128s: weirctl show inof zones", z->name,
-			     text);
+		return format_inof_error(a, "zone %s has no member %.128s: weirctl show inof zones",
+					 z->name, text);
 	free(z->members[i].text);
 	memmove(&z->members[i], &z->members[i + 1], (--z->n - i) * sizeof(z->members[0]));
 	return NULL;
@@ -260,14 +261,15 @@ static const char *change(struct inof_agent *a, struct inof_zone *zones, unsigne
 	const char *error = NULL;
 
 	if (i == *n && !add)
-		return wrong(a, "no zone %s was added at run time: weirctl show inof zones", name);
+		return format_inof_error(
+			a, "no zone %s was added at run time: weirctl show inof zones", name);
 	if (i == *n)
 		strcpy(zones[(*n)++].name, name);
 	for (size_t k = 0; error == NULL && k < n_members; k++) {
 		const char *text = json_object_get_string(json_object_array_get_idx(members, k));
 
 		error = text == NULL ? "a member is a text"
-			: add	     ? add_member(a, &zones[i], text, port_of)
+			: add	     ? add_member(a, &zones[i], text, running_port_number)
 				     : remove_member(a, &zones[i], text);
 	}
 	if (error == NULL && (zones[i].n == 0 || (!add && n_members == 0))) {
@@ -344,8 +346,8 @@ const char *inof_agent_zone(struct inof_agent *a, bool add, const char *zone,
 	if (members != NULL && !json_object_is_type(members, json_type_array))
 		return "members is a list of texts";
 	if (is_of_policy(a, zone))
-		return wrong(a, "zone %s is the policy's: change its members in the file, then "
-				"weirctl reload", zone);
+		return format_inof_error(a, "zone %s is the policy's: change its members in the "
+					    "file, then weirctl reload", zone);
 	copy = calloc(n + 1, sizeof(*copy));
 	for (unsigned i = 0; copy != NULL && err == 0 && i < n; i++)
 		err = inof_zone_copy(&copy[i], &a->zones[i]);
@@ -406,7 +408,8 @@ static void end_stage(struct inof_agent *a)
 	a->n_staged = 0;
 }
 
-static const char *step(struct inof_agent *a, struct json_object *request, uint64_t now_ns)
+static const char *run_zones_step(struct inof_agent *a, struct json_object *request,
+				  uint64_t now_ns)
 {
 	const char *what = text_in(request, "step");
 	struct json_object *members = NULL;
@@ -439,7 +442,7 @@ const char *inof_agent_peer_zones(struct inof_agent *a, struct json_object *requ
 
 	if (inof_agent_registry(a) == NULL)
 		return inof_is_off;
-	error = step(a, request, now_ns);
+	error = run_zones_step(a, request, now_ns);
 	if (error != NULL)
 		end_stage(a);
 	return error;

@@ -73,7 +73,7 @@ uint64_t inof_peers_digest(const struct inof_registry *r, uint64_t now_ns)
 	return hash;
 }
 
-static struct json_object *row_of(const struct inof_host_view *h)
+static struct json_object *registration_row(const struct inof_host_view *h)
 {
 	struct json_object *row = json_object_new_object();
 	uint8_t tlv[INOF_TLV_MAX];
@@ -99,7 +99,7 @@ struct json_object *inof_peers_rows(const struct inof_registry *r, bool all, uin
 	for (unsigned i = 0; i < INOF_HOSTS; i++) {
 		if (!inof_host(r, i, now_ns, &h) || (!all && h.origin == INOF_AT_PEER))
 			continue;
-		row = row_of(&h);
+		row = registration_row(&h);
 		if (h.origin == INOF_AT_PORT) {
 			row_text(row, KEY(INOF_HOSTS, reason), inof_reason_name[h.reason]);
 			json_object_array_add(hosts, row);

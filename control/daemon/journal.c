@@ -50,7 +50,7 @@ bool journal_is_open(void)
 }
 
 // The form with a length, in which a value may hold a newline. A field without room is left out.
-static void add(struct entry *e, const char *name, const char *value)
+static void add_journal_field(struct entry *e, const char *name, const char *value)
 {
 	size_t name_len = strlen(name), len = strlen(value);
 	uint64_t le = htole64(len);
@@ -76,7 +76,7 @@ static void add_fields(struct entry *e, struct json_object *fields)
 			continue;
 		for (char *c = name; *c != '\0'; c++)
 			*c = (char)toupper((unsigned char)*c);
-		add(e, name, json_object_get_string(v));
+		add_journal_field(e, name, json_object_get_string(v));
 	}
 }
 
@@ -85,9 +85,9 @@ static bool send_entry(int priority, const char *message, struct json_object *fi
 	struct entry e = {.len = 0};
 	const char digit[] = {(char)('0' + priority), '\0'};
 
-	add(&e, "MESSAGE", message);
-	add(&e, "PRIORITY", digit);
-	add(&e, "SYSLOG_IDENTIFIER", "weir");
+	add_journal_field(&e, "MESSAGE", message);
+	add_journal_field(&e, "PRIORITY", digit);
+	add_journal_field(&e, "SYSLOG_IDENTIFIER", "weir");
 	if (fields != NULL)
 		add_fields(&e, fields);
 	return datagram_send(&journal, e.bytes, e.len);

@@ -28,7 +28,7 @@ static bool local(void *arg, unsigned port, struct lldp_local *out)
 			     switch_port(sw, port)->facts.mac, out);
 }
 
-static bool send_frame(void *arg, unsigned port, const uint8_t *bytes, uint16_t len)
+static bool send_lldp_frame(void *arg, unsigned port, const uint8_t *bytes, uint16_t len)
 {
 	const struct lldp *l = arg;
 	struct control_frame f = {.port = (port_no_t)port, .len = len};
@@ -46,7 +46,7 @@ static void log_event(void *arg, const struct event *e, const char *about)
 
 int lldp_create(struct daemon *d, struct lldp **out)
 {
-	static const struct lldp_agent_ops ops = {local, send_frame, log_event};
+	static const struct lldp_agent_ops ops = {local, send_lldp_frame, log_event};
 	struct lldp *l = calloc(1, sizeof(*l));
 
 	if (l == NULL)

@@ -32,7 +32,8 @@ char *metrics_page(struct observe *o, const struct eventlog *log, uint64_t now_n
 	return prometheus_page(o, &about, now_ns, len);
 }
 
-static void on_request(void *arg, unsigned client, const struct http_request *q, uint64_t now_ns)
+static void on_metrics_request(void *arg, unsigned client, const struct http_request *q,
+			       uint64_t now_ns)
 {
 	static const char hint[] = "The page is /metrics.\n";
 	struct metrics *m = arg;
@@ -57,7 +58,7 @@ static void on_request(void *arg, unsigned client, const struct http_request *q,
 int metrics_create(const struct endpoint *at, struct observe *o, const struct eventlog *log,
 		   struct metrics **out)
 {
-	static const struct httpd_ops ops = {.request = on_request};
+	static const struct httpd_ops ops = {.request = on_metrics_request};
 	struct metrics *m = calloc(1, sizeof(*m));
 	int err;
 

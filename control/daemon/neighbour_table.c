@@ -97,8 +97,8 @@ static void list(struct neighbour_table *t, struct neighbour *n)
 	rows->n++;
 }
 
-static void enter(struct neighbour_table *t, struct neighbour *n, enum neighbour_state state,
-		  uint64_t now_ns)
+static void enter_neighbour_state(struct neighbour_table *t, struct neighbour *n,
+				  enum neighbour_state state, uint64_t now_ns)
 {
 	n->state = (uint8_t)state;
 	n->probes = 0;
@@ -111,7 +111,7 @@ static void enter(struct neighbour_table *t, struct neighbour *n, enum neighbour
 	}
 }
 
-static void forget(struct neighbour_table *t, struct neighbour *n)
+static void forget_neighbour(struct neighbour_table *t, struct neighbour *n)
 {
 	uint32_t *at = &t->bucket[bucket_of(n->port, &n->addr)];
 	uint32_t i = (uint32_t)(n - t->slot);
@@ -147,14 +147,15 @@ static bool give_up_one(struct neighbour_table *t, unsigned port, bool known_too
 	n = &t->slot[i];
 	if (in_use(n))
 		t->ops->set(t->arg, n->port, &n->addr, NULL);
-	forget(t, n);
+	forget_neighbour(t, n);
 	t->stats.replaced++;
 	return true;
 }
 
 // NULL: there is no room.
-static struct neighbour *add(struct neighbour_table *t, port_no_t port, const struct policy_addr *a,
-			     enum neighbour_state state, uint64_t now_ns)
+static struct neighbour *create_neighbour(struct neighbour_table *t, port_no_t port,
+					  const struct policy_addr *a, enum neighbour_state state,
+					  uint64_t now_ns)
 {
 	uint32_t *bucket = &t->bucket[bucket_of(port, a)];
 	struct neighbour *n;
@@ -174,7 +175,7 @@ static struct neighbour *add(struct neighbour_table *t, port_no_t port, const st
 	n->addr.len = a->family == FAMILY_V4 ? 32 : 128;
 	*bucket = i;
 	t->named[i] = 0;
-	enter(t, n, state, now_ns);
+	enter_neighbour_state(t, n, state, now_ns);
 	return n;
 }
 
@@ -218,13 +219,13 @@ static void probe(struct neighbour_table *t, struct neighbour *n, uint64_t now_n
 }
 
 // Three probes were in vain.
-static void fail(struct neighbour_table *t, struct neighbour *n, uint64_t now_ns)
+static void fail_neighbour(struct neighbour_table *t, struct neighbour *n, uint64_t now_ns)
 {
 	t->stats.failed++;
 	if (in_use(n))
 		t->ops->set(t->arg, n->port, &n->addr, NULL);
 	if (!n->wanted) {
-		forget(t, n);
+		forget_neighbour(t, n);
 		return;
 	}
 	if (!n->lost) {
@@ -234,19 +235,19 @@ static void fail(struct neighbour_table *t, struct neighbour *n, uint64_t now_ns
 	// A station that was there a moment ago may be back with another MAC address. A probe for
 	// all stations goes out at once.
 	if (n->state == NEIGHBOUR_STALE) {
-		enter(t, n, NEIGHBOUR_INCOMPLETE, now_ns);
+		enter_neighbour_state(t, n, NEIGHBOUR_INCOMPLETE, now_ns);
 		probe(t, n, now_ns);
 		return;
 	}
-	enter(t, n, NEIGHBOUR_FAILED, now_ns);
+	enter_neighbour_state(t, n, NEIGHBOUR_FAILED, now_ns);
 	n->due_ns = now_ns + NEIGHBOUR_RETRY_NS;
 }
 
-static void step(struct neighbour_table *t, struct neighbour *n, uint64_t now_ns)
+static void advance_neighbour(struct neighbour_table *t, struct neighbour *n, uint64_t now_ns)
 {
 	switch ((enum neighbour_state)n->state) {
 	case NEIGHBOUR_REACHABLE:
-		enter(t, n, NEIGHBOUR_STALE, now_ns);
+		enter_neighbour_state(t, n, NEIGHBOUR_STALE, now_ns);
 		probe(t, n, now_ns);
 		break;
 	case NEIGHBOUR_FAILED:
@@ -258,7 +259,7 @@ static void step(struct neighbour_table *t, struct neighbour *n, uint64_t now_ns
 		if (n->probes < NEIGHBOUR_PROBES)
 			probe(t, n, now_ns);
 		else
-			fail(t, n, now_ns);
+			fail_neighbour(t, n, now_ns);
 		break;
 	case NEIGHBOUR_STATIC:
 	case N_NEIGHBOUR_STATES: break;
@@ -272,7 +273,7 @@ void neighbour_tick(struct neighbour_table *t, uint64_t now_ns)
 
 		t->cursor = (t->cursor + 1) % NEIGHBOUR_MAX;
 		if (n->used && n->state != NEIGHBOUR_STATIC && now_ns >= n->due_ns)
-			step(t, n, now_ns);
+			advance_neighbour(t, n, now_ns);
 	}
 }
 
@@ -284,7 +285,7 @@ void neighbour_want(struct neighbour_table *t, port_no_t port, const struct poli
 	struct neighbour *n = neighbour_find(t, port, a);
 
 	if (n == NULL) {
-		n = add(t, port, a, NEIGHBOUR_INCOMPLETE, now_ns);
+		n = create_neighbour(t, port, a, NEIGHBOUR_INCOMPLETE, now_ns);
 		if (n != NULL)
 			probe(t, n, now_ns);
 	}
@@ -306,7 +307,7 @@ static void replace_mac(struct neighbour_table *t, struct neighbour *n, const ui
 	if (changed && t->ops->changed != NULL)
 		t->ops->changed(t->arg, n->port, &n->addr, mac, now_ns);
 	set_mac(t, n, mac);
-	enter(t, n, answer ? NEIGHBOUR_REACHABLE : NEIGHBOUR_STALE, now_ns);
+	enter_neighbour_state(t, n, answer ? NEIGHBOUR_REACHABLE : NEIGHBOUR_STALE, now_ns);
 }
 
 void neighbour_receive(struct neighbour_table *t, port_no_t port, const struct policy_addr *a,
@@ -316,7 +317,7 @@ void neighbour_receive(struct neighbour_table *t, port_no_t port, const struct p
 	bool answer = how == NEIGHBOUR_RX_ANSWER;
 
 	if (n == NULL && mac != NULL && how == NEIGHBOUR_RX_REQUEST) {
-		n = add(t, port, a, NEIGHBOUR_STALE, now_ns);
+		n = create_neighbour(t, port, a, NEIGHBOUR_STALE, now_ns);
 		if (n != NULL)
 			set_mac(t, n, mac);
 		return;
@@ -325,17 +326,17 @@ void neighbour_receive(struct neighbour_table *t, port_no_t port, const struct p
 		return;
 	if (mac == NULL) {
 		if (in_use(n) && answer)
-			enter(t, n, NEIGHBOUR_REACHABLE, now_ns);
+			enter_neighbour_state(t, n, NEIGHBOUR_REACHABLE, now_ns);
 	} else if (!in_use(n)) {
 		replace_mac(t, n, mac, answer, now_ns);
 	} else if (memcmp(n->mac, mac, sizeof(n->mac)) == 0) {
 		if (answer)
-			enter(t, n, NEIGHBOUR_REACHABLE, now_ns);
+			enter_neighbour_state(t, n, NEIGHBOUR_REACHABLE, now_ns);
 	} else if (overrides) {
 		replace_mac(t, n, mac, answer, now_ns);
 	} else if (n->state == NEIGHBOUR_REACHABLE) {
 		// RFC 4861 7.2.5: not replaced, but no more believed than its next answer.
-		enter(t, n, NEIGHBOUR_STALE, now_ns);
+		enter_neighbour_state(t, n, NEIGHBOUR_STALE, now_ns);
 	}
 }
 
@@ -345,11 +346,11 @@ void neighbour_set_static(struct neighbour_table *t, port_no_t port, const struc
 	struct neighbour *n = neighbour_find(t, port, a);
 
 	if (n == NULL)
-		n = add(t, port, a, NEIGHBOUR_STATIC, now_ns);
+		n = create_neighbour(t, port, a, NEIGHBOUR_STATIC, now_ns);
 	if (n == NULL)
 		return;
 	if (n->state != NEIGHBOUR_STATIC)
-		enter(t, n, NEIGHBOUR_STATIC, now_ns);
+		enter_neighbour_state(t, n, NEIGHBOUR_STATIC, now_ns);
 	t->named[n - t->slot] |= NAMED_STATIC;
 	set_mac(t, n, mac);
 }
@@ -377,9 +378,9 @@ void neighbour_end_policy(struct neighbour_table *t,
 		if (t->named[i] == 0 &&
 		    (n->state == NEIGHBOUR_FAILED || !keep(t->arg, n->port, &n->addr))) {
 			t->ops->set(t->arg, n->port, &n->addr, NULL);
-			forget(t, n);
+			forget_neighbour(t, n);
 		} else if (n->state == NEIGHBOUR_STATIC && !(t->named[i] & NAMED_STATIC)) {
-			enter(t, n, NEIGHBOUR_STALE, now_ns);
+			enter_neighbour_state(t, n, NEIGHBOUR_STALE, now_ns);
 		}
 	}
 }

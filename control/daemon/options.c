@@ -110,7 +110,7 @@ const char options_exit[] =
 	"0 stopped and every frame is accounted for, or no check failed; 1 failed; 2 misused or "
 	"bad policy.";
 
-static void print_help(void)
+static void print_weir_help(void)
 {
 	fputs("usage: ", stdout);
 	print_indented(stdout, options_usage, (int)strlen("usage: "), TERMINAL_TEXT);
@@ -120,7 +120,7 @@ static void print_help(void)
 	print_term(stdout, "Exit:", options_exit, (int)strlen("Exit: "));
 }
 
-static enum options_verdict misused(void)
+static enum options_verdict options_misused(void)
 {
 	fputs("weir: try `weir --help`\n", stderr);
 	return OPTIONS_MISUSED;
@@ -156,12 +156,12 @@ enum options_verdict options_parse(int argc, char **argv, struct options *out)
 		while ((end = opts_parse(&weir_opts, argc, argv, out)) == OPTS_END &&
 		       !out->help && !out->version && out->n_ports > 0 && optind < argc)
 			if (!take_port(NULL, argv[optind++], out))
-				return misused();
+				return options_misused();
 		if (end == OPTS_WRONG)
-			return misused();
+			return options_misused();
 	}
 	if (out->help)
-		print_help();
+		print_weir_help();
 	if (out->version)
 		puts("weir " WEIR_VERSION);
 	if (out->help || out->version)
@@ -169,9 +169,9 @@ enum options_verdict options_parse(int argc, char **argv, struct options *out)
 	if (end == OPTS_END && optind < argc) {
 		fprintf(stderr, "weir: unexpected argument \"%s\"; EAL arguments go after `--`\n",
 			argv[optind]);
-		return misused();
+		return options_misused();
 	}
 	out->eal = argv + optind;
 	out->n_eal = argc - optind;
-	return enough(out) ? OPTIONS_RUN : misused();
+	return enough(out) ? OPTIONS_RUN : options_misused();
 }

@@ -164,7 +164,7 @@ void outlet_close(void)
 	}
 }
 
-static bool put(const char *line, size_t len)
+static bool write_log_line(const char *line, size_t len)
 {
 	ssize_t n;
 
@@ -183,10 +183,10 @@ void outlet_line(const char *line, size_t len)
 				 "weir: standard error was not read: lines lost=%" PRIu64 "\n",
 				 unreported);
 
-		if (put(text, (size_t)n))
+		if (write_log_line(text, (size_t)n))
 			unreported = 0;
 	}
-	if (put(line, len))
+	if (write_log_line(line, len))
 		return;
 	lost++;
 	unreported++;

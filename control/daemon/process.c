@@ -257,7 +257,7 @@ int privileges_give_up(char *err, unsigned err_len)
 
 static const char run_dir[] = "/run/weir";
 
-static int fail(int code, char *err, unsigned err_len, const char *what, const char *path)
+static int fail_on_path(int code, char *err, unsigned err_len, const char *what, const char *path)
 {
 	snprintf(err, err_len, "%s %s: %s%s", what, path, strerror(code),
 		 code == EACCES ? "; start weir as root" : "");
@@ -276,12 +276,12 @@ int rundir_take(struct rundir *r, const char *name, char *err, unsigned err_len)
 	snprintf(r->sock_path, sizeof(r->sock_path), "%s/%s.sock", run_dir, name);
 	snprintf(r->fdb_path, sizeof(r->fdb_path), "%s/%s.fdb", run_dir, name);
 	if (mkdir(run_dir, 0755) != 0 && errno != EEXIST)
-		return fail(errno, err, err_len, "cannot make", run_dir);
+		return fail_on_path(errno, err, err_len, "cannot make", run_dir);
 	r->lock_fd = lock_file_take(r->lock_path);
 	if (r->lock_fd >= 0)
 		return 0;
 	if (r->lock_fd != -EWOULDBLOCK)
-		return fail(-r->lock_fd, err, err_len, "cannot lock", r->lock_path);
+		return fail_on_path(-r->lock_fd, err, err_len, "cannot lock", r->lock_path);
 	snprintf(err, err_len, "a switch named %s is already running; stop it, or give this one "
 			       "another switch.name", name);
 	return -EBUSY;
@@ -295,7 +295,7 @@ int rundir_listen(const struct rundir *r, char *err, unsigned err_len)
 	int bound;
 
 	if (fd < 0)
-		return fail(errno, err, err_len, "cannot make a socket for", r->sock_path);
+		return fail_on_path(errno, err, err_len, "cannot make a socket for", r->sock_path);
 	snprintf(at.sun_path, sizeof(at.sun_path), "%s", r->sock_path);
 	// We hold the lock, so a socket that is there belongs to a process that has ended.
 	unlink(r->sock_path);
@@ -306,7 +306,7 @@ int rundir_listen(const struct rundir *r, char *err, unsigned err_len)
 		int code = errno;
 
 		close(fd);
-		return fail(code, err, err_len, "cannot listen on", r->sock_path);
+		return fail_on_path(code, err, err_len, "cannot listen on", r->sock_path);
 	}
 	return fd;
 }

@@ -147,8 +147,8 @@ static void add_error(struct diags *diags, const char *file, const char *what)
 	diag_finish(&s, diags);
 }
 
-static int prepare(const struct daemon *d, const char *path, struct policy *policy,
-		   struct diags *diags)
+static int prepare_new_policy(const struct daemon *d, const char *path, struct policy *policy,
+			      struct diags *diags)
 {
 	int err;
 
@@ -199,7 +199,7 @@ static int candidate_make(struct reload *r, const char *path, const char *text,
 		add_error(diags, path, "out of memory");
 	if (err != 0 || compiled != 0)
 		return err != 0 ? err : compiled;
-	return prepare(d, path, c->policy, diags);
+	return prepare_new_policy(d, path, c->policy, diags);
 }
 
 // ---- publish
@@ -247,7 +247,7 @@ static void forget_confirmed(struct reload *r)
 
 // Besides the workers only this thread keeps a policy. Keeps text and path of the policy that goes,
 // where the policy that comes is not confirmed.
-static void publish(struct reload *r, uint64_t now_ns)
+static void publish_next_policy(struct reload *r, uint64_t now_ns)
 {
 	struct daemon *d = r->d;
 
@@ -322,7 +322,7 @@ void reload_poll(struct reload *r, uint64_t now_ns)
 {
 	if (r->next.policy != NULL &&
 	    change_ready(r->d->sw, &r->change, now_in_model(r, now_ns))) {
-		publish(r, now_ns);
+		publish_next_policy(r, now_ns);
 		if (r->change.late)
 			change_end(r->d->sw, &r->change);
 	}
@@ -337,7 +337,7 @@ bool reload_in_haste(const struct reload *r, uint64_t now_ns)
 	return r->change.classes != 0 && reload_pending(r) && now_ns < r->haste_end_ns;
 }
 
-static void begin(struct reload *r, const struct candidate *c, uint64_t now_ns)
+static void begin_reload(struct reload *r, const struct candidate *c, uint64_t now_ns)
 {
 	r->next = *c;
 	r->to_log = false;
@@ -369,7 +369,7 @@ static enum reload_verdict begin_file(struct reload *r, const char *path, const 
 	r->confirm_end_ns = 0;
 	if (text != NULL)
 		daemon_event(r->d, EVENT_ROLLBACK, PORT_NONE, 0, 0, now_ns);
-	begin(r, &c, now_ns);
+	begin_reload(r, &c, now_ns);
 	return RELOAD_BEGUN;
 }
 
@@ -455,11 +455,11 @@ static int publish_again(struct reload *r, bool only_routes, uint64_t now_ns, ch
 	if (rc == -ENOMEM)
 		add_error(&diags, reload_path(r), "out of memory");
 	if (rc == 0)
-		rc = prepare(r->d, reload_path(r), c.policy, &diags);
+		rc = prepare_new_policy(r->d, reload_path(r), c.policy, &diags);
 	if (rc == 0) {
 		c.policy->only_routes = only_routes;
 		r->for_ports = true;
-		begin(r, &c, now_ns);
+		begin_reload(r, &c, now_ns);
 	} else {
 		for (unsigned i = diags.n; i-- > 0;)
 			if (diags.is_error[i])

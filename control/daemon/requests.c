@@ -49,7 +49,7 @@ typedef const char *request_fn(struct requests *r, struct request *q);
 static const char LATER[] = "";
 
 // error NULL: the answer is data, which this takes over; NULL: an empty object.
-static void answer(void *arg, unsigned client, const char *error, struct json_object *data)
+static void reply_to_client(void *arg, unsigned client, const char *error, struct json_object *data)
 {
 	struct requests *r = arg;
 	struct json_object *reply = json_object_new_object();
@@ -65,8 +65,8 @@ static void answer(void *arg, unsigned client, const char *error, struct json_ob
 	json_object_put(reply);
 }
 
-__attribute__((format(printf, 2, 3))) static const char *wrong(struct requests *r, const char *fmt,
-							       ...)
+__attribute__((format(printf, 2, 3))) static const char *format_request_error(struct requests *r,
+									      const char *fmt, ...)
 {
 	va_list ap;
 
@@ -102,8 +102,8 @@ static const char *read_port(struct requests *r, struct request *q)
 		}
 	for (unsigned i = 0; i < pol->n_ports && at < sizeof(names); i++)
 		at += (size_t)snprintf(names + at, sizeof(names) - at, " %s", pol->ports[i].name);
-	return wrong(r, "no port named %.32s; the ports are:%s%s", name, names,
-		     at >= sizeof(names) ? "..." : "");
+	return format_request_error(r, "no port named %.32s; the ports are:%s%s", name, names,
+				    at >= sizeof(names) ? "..." : "");
 }
 
 static const char *wait_for(struct requests *r, const struct request *q, enum pending_kind kind,
@@ -172,7 +172,7 @@ static const char *on_show(struct requests *r, struct request *q)
 					       (true_in(q->json, "all") ? OBSERVE_ALL_ROWS : 0),
 				       r->now_ns);
 	}
-	return q->data != NULL ? NULL : wrong(r, "cannot show \"%.32s\"", what);
+	return q->data != NULL ? NULL : format_request_error(r, "cannot show \"%.32s\"", what);
 }
 
 static const char *on_metrics(struct requests *r, struct request *q)
@@ -254,16 +254,19 @@ static const char *on_watchdog_recover(struct requests *r, struct request *q)
 		return wait_for(r, q, PENDING_WATCHDOG, request);
 	port = &switch_policy(r->d->sw)->ports[q->port];
 	if (port->classify.lossless == 0)
-		return wrong(r, "class %d of %s is lossy, as all its classes are", cls,
-			     port->name);
+		return format_request_error(
+			r, "class %d of %s is lossy, as all its classes are", cls, port->name);
 	if (!(port->classify.lossless >> cls & 1))
-		return wrong(r, "class %d of %s is lossy; its lossless classes are: %s", cls,
-			     port->name, lossless_text(port->classify.lossless, classes));
+		return format_request_error(
+			r, "class %d of %s is lossy; its lossless classes are: %s", cls, port->name,
+			lossless_text(port->classify.lossless, classes));
 	if (switch_watchdog_drops_all(r->d->sw))
-		return wrong(r, "class %d of %s is in no storm of its own; drop-all is on, and "
-				"ends with: weirctl watchdog drop-all off", cls, port->name);
-	return wrong(r, "class %d of %s is in no storm and not escalated: there is nothing to "
-			"recover", cls, port->name);
+		return format_request_error(
+			r, "class %d of %s is in no storm of its own; drop-all is on, and "
+			   "ends with: weirctl watchdog drop-all off", cls, port->name);
+	return format_request_error(
+		r, "class %d of %s is in no storm and not escalated: there is nothing to "
+		   "recover", cls, port->name);
 }
 
 static const char *on_watchdog_drop_all(struct requests *r, struct request *q)
@@ -306,7 +309,8 @@ static const char *on_reload(struct requests *r, struct request *q)
 	int64_t confirm_ms = number_in(q->json, "confirm_within_ms", 0, CONFIRM_MAX_MS);
 
 	if (confirm_ms < 0)
-		return wrong(r, "confirm_within_ms is a number up to %d", CONFIRM_MAX_MS);
+		return format_request_error(r, "confirm_within_ms is a number up to %d",
+					    CONFIRM_MAX_MS);
 	switch (reload_request_init(&r->reload[q->client], text_in(q->json, "file"),
 				    true_in(q->json, "check"), (uint64_t)confirm_ms * MS_NS,
 				    r->now_ns)) {
@@ -483,13 +487,13 @@ static void on_line(void *arg, unsigned client, const char *line, uint64_t now_n
 	if (cmd == NULL)
 		error = "a request is one JSON object per line with a \"cmd\"";
 	else if (c == end)
-		error = wrong(r, "no command \"%.32s\"", cmd);
+		error = format_request_error(r, "no command \"%.32s\"", cmd);
 	else if (c->port)
 		error = read_port(r, &q);
 	if (error == NULL)
 		error = c->fn(r, &q);
 	if (error != LATER)
-		answer(r, client, error, q.data);
+		reply_to_client(r, client, error, q.data);
 	json_object_put(q.json);
 }
 
@@ -596,7 +600,7 @@ static void step_pending(struct requests *r, unsigned client)
 	} else if (p.kind == PENDING_TX && error == NULL) {
 		daemon_event(d, EVENT_TX_SET, p.port, p.on, (uint64_t)(p.queue + 1), r->now_ns);
 	}
-	answer(r, client, error, data);
+	reply_to_client(r, client, error, data);
 }
 
 void requests_poll(struct requests *r, int timeout_ms, uint64_t now_ns)
@@ -613,7 +617,7 @@ int requests_create(struct daemon *d, int listen_fd, struct requests **out)
 {
 	static const struct server_ops ops = {.line = on_line, .gone = on_gone};
 	struct requests *r = calloc(1, sizeof(*r));
-	const struct capture_answers answers = {.arg = r, .answer = answer};
+	const struct capture_answers answers = {.arg = r, .answer = reply_to_client};
 	const struct capture_times times = {.wall_ns = wall_now_ns,
 					    .time_scale = config_time_scale(d->config)};
 	int err;

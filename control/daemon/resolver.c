@@ -46,7 +46,7 @@ static struct iface iface_of(const struct resolver *r, port_no_t no)
 	return i;
 }
 
-static bool is_own(const struct iface *i, const struct policy_addr *a)
+static bool iface_owns_address(const struct iface *i, const struct policy_addr *a)
 {
 	return iface_has_addr(i, a->family, a->ip);
 }
@@ -145,7 +145,7 @@ static void take_in(struct resolver *r, const struct control_frame *f, uint64_t 
 	sender.family = target.family = m.family;
 	memcpy(sender.ip, m.sender, sizeof(sender.ip));
 	memcpy(target.ip, m.target, sizeof(target.ip));
-	for_us = m.request && is_own(&in, &target);
+	for_us = m.request && iface_owns_address(&in, &target);
 	if (for_us) {
 		reply = (struct neighbour_msg){.family = m.family};
 		memcpy(reply.sender_mac, in.mac, sizeof(reply.sender_mac));
@@ -156,8 +156,9 @@ static void take_in(struct resolver *r, const struct control_frame *f, uint64_t 
 	}
 	// Only a station of the interface's own subnets becomes, or changes, a neighbour; and a
 	// next hop that a route names, wherever its address is.
-	if (is_own(&in, &sender) || (own_beside(&in, &sender) == NULL &&
-				     neighbour_find(r->table, f->port, &sender) == NULL))
+	if (iface_owns_address(&in, &sender) ||
+	    (own_beside(&in, &sender) == NULL &&
+	     neighbour_find(r->table, f->port, &sender) == NULL))
 		return;
 	if (for_us)
 		how = NEIGHBOUR_RX_REQUEST;
@@ -191,7 +192,7 @@ static bool may_stay(void *arg, port_no_t port, const struct policy_addr *a)
 	const struct resolver *r = arg;
 	const struct iface in = iface_of(r, port);
 
-	return !is_own(&in, a) && own_beside(&in, a) != NULL;
+	return !iface_owns_address(&in, a) && own_beside(&in, a) != NULL;
 }
 
 void resolver_new_policy(struct resolver *r, uint64_t now_ns)
@@ -256,9 +257,9 @@ static const uint8_t *neighbour_mac(const struct neighbour *n)
 }
 
 // n: of a gateway, NULL before the first question.
-static void add_route(struct json_object *list, const struct policy *p,
-		      const struct policy_addr *to, const struct policy_nexthop *h,
-		      const struct neighbour *n)
+static void list_policy_route(struct json_object *list, const struct policy *p,
+			      const struct policy_addr *to, const struct policy_nexthop *h,
+			      const struct neighbour *n)
 {
 	struct route_row row = {.to = to, .port = iface_name(p, h->port), .source = "policy",
 				.weight = 1};
@@ -299,7 +300,7 @@ struct json_object *resolver_routes(const struct resolver *r, const struct weir_
 			if (r != NULL && h->kind == NEXTHOP_GATEWAY)
 				n = neighbour_find(r->table, h->port, &h->addr);
 			if (port < 0 || h->port == port)
-				add_route(list, p, &to->to, h, n);
+				list_policy_route(list, p, &to->to, h, n);
 		}
 	}
 	return out;

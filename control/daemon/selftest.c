@@ -198,7 +198,7 @@ static void make_lldp(struct frame *f, const struct path *p)
 
 // ---- one frame there
 
-static bool send_frame(const struct path *p, const struct frame *f)
+static bool send_test_frame(const struct path *p, const struct frame *f)
 {
 	const struct live_port *l = &p->from->live;
 	uint64_t end_ns = clock_now_ns(&p->t->clock) + ARRIVE_NS;
@@ -218,7 +218,7 @@ static bool send_frame(const struct path *p, const struct frame *f)
 }
 
 // A MAC fills short frames up to 60 bytes.
-static bool same(const struct rte_mbuf *m, const struct frame *f)
+static bool is_same_frame(const struct rte_mbuf *m, const struct frame *f)
 {
 	const uint8_t *got = rte_pktmbuf_mtod(m, const uint8_t *);
 
@@ -232,11 +232,11 @@ static bool same(const struct rte_mbuf *m, const struct frame *f)
 
 // A received frame compared with the one that was sent. The host's own frames pass here too: those
 // are LOST as far as ours is concerned.
-static enum outcome judge(const struct rte_mbuf *m, const struct frame *f)
+static enum outcome judge_arrived_frame(const struct rte_mbuf *m, const struct frame *f)
 {
 	const uint8_t *got = rte_pktmbuf_mtod(m, const uint8_t *);
 
-	if (same(m, f))
+	if (is_same_frame(m, f))
 		return ARRIVED;
 	if (be16_get(f->data + 12) == ETYPE_VLAN && m->pkt_len == f->len - TAG_BYTES &&
 	    memcmp(got, f->data, 12) == 0 &&
@@ -247,7 +247,7 @@ static enum outcome judge(const struct rte_mbuf *m, const struct frame *f)
 	return LOST;
 }
 
-static void drain(const struct path *p)
+static void drain_sender_ring(const struct path *p)
 {
 	const struct live_port *l = &p->from->live;
 	struct rte_mbuf *pkts[BURST];
@@ -258,7 +258,7 @@ static void drain(const struct path *p)
 }
 
 // The best that arrived in one burst.
-static enum outcome receive(const struct path *p, const struct frame *f)
+static enum outcome receive_test_frame(const struct path *p, const struct frame *f)
 {
 	const struct live_port *l = &p->to->live;
 	struct rte_mbuf *pkts[BURST];
@@ -266,13 +266,13 @@ static enum outcome receive(const struct path *p, const struct frame *f)
 	enum outcome best = LOST;
 
 	for (uint16_t i = 0; i < n && best != ARRIVED; i++) {
-		enum outcome o = judge(pkts[i], f);
+		enum outcome o = judge_arrived_frame(pkts[i], f);
 
 		if (o != LOST)
 			best = o;
 	}
 	rte_pktmbuf_free_bulk(pkts, n);
-	drain(p);
+	drain_sender_ring(p);
 	return best;
 }
 
@@ -282,7 +282,7 @@ static enum outcome wait_for(const struct path *p, const struct frame *f, uint64
 	enum outcome best = LOST;
 
 	do {
-		enum outcome o = receive(p, f);
+		enum outcome o = receive_test_frame(p, f);
 
 		if (o != LOST)
 			best = o;
@@ -296,7 +296,7 @@ static bool joined(const struct path *p)
 
 	ether(&f, p, ETYPE_EXPERIMENT, PROBE_LEN);
 	for (unsigned i = 0; i < PROBE_TRIES; i++)
-		if (send_frame(p, &f) && wait_for(p, &f, PROBE_EVERY_NS) == ARRIVED)
+		if (send_test_frame(p, &f) && wait_for(p, &f, PROBE_EVERY_NS) == ARRIVED)
 			return true;
 	return false;
 }
@@ -320,7 +320,7 @@ static void check_shape(const struct path *p, const struct shape *s)
 	enum outcome o;
 
 	s->make(&f, p);
-	o = send_frame(p, &f) ? wait_for(p, &f, ARRIVE_NS) : LOST;
+	o = send_test_frame(p, &f) ? wait_for(p, &f, ARRIVE_NS) : LOST;
 	if (o == ARRIVED)
 		finding(p->t, p->from, s->check, PASSED, "%s (%u bytes) arrives at %s unchanged",
 			s->what, f.len, to);
@@ -351,7 +351,7 @@ static bool pause_seen(const struct path *p, const struct frame *f, uint32_t seq
 	do {
 		if (l->ops->pause(l->drv, TEST_CLASS, &now) && now.seq != seq_before)
 			return true;
-		drain(p);
+		drain_sender_ring(p);
 	} while (clock_now_ns(&p->t->clock) < end_ns);
 	return false;
 }
@@ -374,7 +374,7 @@ static void check_delay(const struct path *p, const struct frame *f)
 
 		if (l->ops->pause != NULL)
 			(void)l->ops->pause(l->drv, TEST_CLASS, &before);
-		if (!send_frame(p, f) || !pause_seen(p, f, before.seq)) {
+		if (!send_test_frame(p, f) || !pause_seen(p, f, before.seq)) {
 			finding(p->t, p->to, "pause", FAILED,
 				"only %u of %u PFC frames from %s were seen", i, DELAY_ROUNDS,
 				p->from->device);
@@ -399,7 +399,7 @@ static void check_pfc_frame(const struct path *p)
 	bool arrived;
 
 	pfc_frame_build(f.data, p->from->live.facts.mac, &times);
-	arrived = send_frame(p, &f) && wait_for(p, &f, ARRIVE_NS) == ARRIVED;
+	arrived = send_test_frame(p, &f) && wait_for(p, &f, ARRIVE_NS) == ARRIVED;
 	p->from->sends_pfc = arrived ? LIVE_YES : LIVE_NO;
 	p->to->gets_pfc = arrived ? LIVE_YES : LIVE_NO;
 	finding(p->t, p->from, "pfc", arrived ? PASSED : FAILED,
@@ -624,7 +624,7 @@ static bool make_memory(struct selftest *t)
 }
 
 // LLDP shall arrive here and not at the host's stack: nothing is kept.
-static void open_port(struct selftest *t, struct selftest_port *p)
+static void open_tested_port(struct selftest *t, struct selftest_port *p)
 {
 	const struct keep nothing = {0};
 	const struct live_conf conf = {.pool = t->pool,
@@ -655,7 +655,7 @@ static void test_ports(struct selftest *t)
 
 	for (unsigned i = 0; i < t->n_ports; i++)
 		if (t->ports[i].probed)
-			open_port(t, &t->ports[i]);
+			open_tested_port(t, &t->ports[i]);
 	for (unsigned i = 0; i < t->n_ports; i++)
 		all &= t->ports[i].open && check_link(t, &t->ports[i]);
 	if (all) {

@@ -49,7 +49,7 @@ int server_create(int listen_fd, const struct server_ops *ops, void *arg, struct
 	return 0;
 }
 
-static void client_close(struct server *s, unsigned i)
+static void close_server_client(struct server *s, unsigned i)
 {
 	struct client *c = &s->clients[i];
 
@@ -75,7 +75,7 @@ void server_destroy(struct server *s)
 	if (s == NULL)
 		return;
 	for (unsigned i = 0; i < SERVER_MAX_CLIENTS; i++)
-		client_close(s, i);
+		close_server_client(s, i);
 	close(s->fd);
 	free(s);
 }
@@ -87,7 +87,7 @@ static void client_send(struct server *s, unsigned i)
 			 MSG_NOSIGNAL | MSG_DONTWAIT);
 
 	if (n < 0 && errno != EAGAIN && errno != EINTR) {
-		client_close(s, i);
+		close_server_client(s, i);
 		return;
 	}
 	if (n > 0) {
@@ -99,7 +99,7 @@ static void client_send(struct server *s, unsigned i)
 	free(c->out);
 	c->out = NULL;
 	if (c->closing)
-		client_close(s, i);
+		close_server_client(s, i);
 }
 
 void server_reply(struct server *s, unsigned i, const char *text)
@@ -112,7 +112,7 @@ void server_reply(struct server *s, unsigned i, const char *text)
 	c->owes_answer = false;
 	c->out = malloc(len + 1);
 	if (c->out == NULL) {
-		client_close(s, i);
+		close_server_client(s, i);
 		return;
 	}
 	memcpy(c->out, text, len);
@@ -156,7 +156,7 @@ static void client_read(struct server *s, unsigned i)
 	ssize_t n = recv(c->fd, c->in + c->n_in, sizeof(c->in) - c->n_in, MSG_DONTWAIT);
 
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
-		client_close(s, i);
+		close_server_client(s, i);
 		return;
 	}
 	if (n > 0) {
@@ -191,7 +191,7 @@ static void accept_client(struct server *s)
 		close(fd);
 		return;
 	}
-	client_close(s, place);
+	close_server_client(s, place);
 	s->clients[place] = (struct client){.fd = fd, .moved_ns = s->now_ns};
 }
 
@@ -201,13 +201,13 @@ static void client_serve(struct server *s, unsigned i, short events)
 	uint64_t timeout_ns = CLIENT_TIMEOUT_S * 1000000000ull;
 
 	if (events & (POLLERR | POLLHUP) && c->owes_answer)
-		client_close(s, i);
+		close_server_client(s, i);
 	else if (events & (POLLOUT | POLLERR | POLLHUP) && c->out != NULL)
 		client_send(s, i);
 	else if (events & (POLLIN | POLLHUP | POLLERR) && c->out == NULL)
 		client_read(s, i);
 	if (c->fd >= 0 && c->out != NULL && s->now_ns - c->moved_ns > timeout_ns)
-		client_close(s, i);
+		close_server_client(s, i);
 	else if (c->fd >= 0 && c->n_in > 0)
 		client_lines(s, i);
 }

@@ -107,7 +107,7 @@ static void add_cells(struct rte_tel_data *d, unsigned list, struct json_object 
 	}
 }
 
-static int add_row(struct rte_tel_data *d, unsigned list, struct json_object *row)
+static int add_row_dict(struct rte_tel_data *d, unsigned list, struct json_object *row)
 {
 	struct rte_tel_data *inner = rte_tel_data_alloc();
 	char key[SNAPSHOT_KEY_LEN];
@@ -124,8 +124,8 @@ static int add_row(struct rte_tel_data *d, unsigned list, struct json_object *ro
 	return err;
 }
 
-static int answer(const struct snapshot *s, const char *cmd, const char *params,
-		  struct rte_tel_data *d)
+static int answer_telemetry(const struct snapshot *s, const char *cmd, const char *params,
+			    struct rte_tel_data *d)
 {
 	struct snapshot_page page;
 	unsigned list = 0;
@@ -153,7 +153,7 @@ static int answer(const struct snapshot *s, const char *cmd, const char *params,
 	}
 	for (unsigned i = page.first; i < page.last && err == 0; i++)
 		if (snapshot_matches(list, snapshot_row(s, list, i), &page))
-			err = add_row(d, list, snapshot_row(s, list, i));
+			err = add_row_dict(d, list, snapshot_row(s, list, i));
 	return err;
 }
 
@@ -164,7 +164,7 @@ static int on_command(const char *cmd, const char *params, struct rte_tel_data *
 
 	if (s == NULL)
 		return -EAGAIN;
-	err = answer(s->snapshot, cmd, params, d);
+	err = answer_telemetry(s->snapshot, cmd, params, d);
 	pthread_mutex_lock(&mirror.lock);
 	release(s);
 	pthread_mutex_unlock(&mirror.lock);

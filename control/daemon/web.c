@@ -63,7 +63,8 @@ struct web {
 
 // ---- answers
 
-static void answer(struct web *w, unsigned client, bool head, int status, const char *text)
+static void answer_with_text(struct web *w, unsigned client, bool head, int status,
+			     const char *text)
 {
 	httpd_answer(w->httpd, client,
 		     &(struct httpd_answer){.status = status,
@@ -137,18 +138,21 @@ static void show_begin(struct web *w, unsigned client, const struct http_request
 	int n;
 
 	if (w->n_shows == WEB_MAX_SHOWS || w->budget == 0 || w->bytes <= 0) {
-		answer(w, client, q->head, 503, "Too many requests at a time. Try again.\n");
+		answer_with_text(w, client, q->head, 503,
+				 "Too many requests at a time. Try again.\n");
 		return;
 	}
 	// The text of the policy is for those who may ask weirctl.
 	if (w->token == NULL && strcmp(what, "config") == 0) {
-		answer(w, client, q->head, 403,
-		       "Refused: without --web-token the page does not give the policy file.\n");
+		answer_with_text(
+			w, client, q->head, 403,
+			"Refused: without --web-token the page does not give the policy file.\n");
 		return;
 	}
 	o = show_request(q, what);
 	if (o == NULL) {
-		answer(w, client, q->head, 400, "since, count and limit take whole numbers.\n");
+		answer_with_text(w, client, q->head, 400,
+				 "since, count and limit take whole numbers.\n");
 		return;
 	}
 	n = snprintf(line, sizeof(line), "%s\n",
@@ -160,7 +164,8 @@ static void show_begin(struct web *w, unsigned client, const struct http_request
 		if (s->fd >= 0)
 			close(s->fd);
 		s->fd = -1;
-		answer(w, client, q->head, 503, "The switch takes no request now. Try again.\n");
+		answer_with_text(w, client, q->head, 503,
+				 "The switch takes no request now. Try again.\n");
 		return;
 	}
 	s->head = q->head;
@@ -190,12 +195,14 @@ static void show_done(struct web *w, unsigned client)
 		s->text[s->len] = '\0';
 		o = json_tokener_parse(s->text);
 		if (o == NULL || !json_object_object_get_ex(o, "error", &error))
-			answer(w, client, s->head, 500, "The switch gave no answer.\n");
+			answer_with_text(w, client, s->head, 500, "The switch gave no answer.\n");
 		else
-			answer(w, client, s->head,
-			       strcmp(json_object_get_string(error), "too many clients") == 0 ? 503
-											      : 404,
-			       json_object_get_string(error));
+			answer_with_text(
+				w, client, s->head,
+				strcmp(json_object_get_string(error), "too many clients") == 0
+					? 503
+					: 404,
+				json_object_get_string(error));
 		json_object_put(o);
 	}
 	show_end(w, client);
@@ -228,14 +235,14 @@ static void show_poll(struct web *w, unsigned client)
 		s->len--;
 		show_done(w, client);
 	} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-		answer(w, client, s->head, 500, "The switch gave no answer.\n");
+		answer_with_text(w, client, s->head, 500, "The switch gave no answer.\n");
 		show_end(w, client);
 	}
 }
 
 // ---- the stream
 
-static void put(void *arg, uint32_t place, double value)
+static void put_live_value(void *arg, uint32_t place, double value)
 {
 	frames_put(((struct web *)arg)->frames, place, value);
 }
@@ -345,7 +352,7 @@ static void stream_step(struct web *w, uint64_t now_ns)
 		return;
 	frames_forget(w->frames);
 	frames_begin(w->frames, model_ns, true);
-	columns_read(w->d->sw, w->d->auto_ecn, model_ns, put, w);
+	columns_read(w->d->sw, w->d->auto_ecn, model_ns, put_live_value, w);
 	push_to(w, false);
 	push_to(w, true); // after the others: a stream that is fresh no more has all of this step
 	w->n_sent = frames_n_columns(w->frames);
@@ -354,12 +361,12 @@ static void stream_step(struct web *w, uint64_t now_ns)
 static void stream_begin(struct web *w, unsigned client, bool head)
 {
 	if (head) {
-		answer(w, client, true, 200, "");
+		answer_with_text(w, client, true, 200, "");
 		return;
 	}
 	if (w->n_streams == WEB_MAX_STREAMS) {
-		answer(w, client, false, 503, "As many pages are open as the switch serves. Close "
-					      "one.\n");
+		answer_with_text(w, client, false, 503,
+				 "As many pages are open as the switch serves. Close one.\n");
 		return;
 	}
 	w->n_streams++;
@@ -385,23 +392,25 @@ static bool may_ask(struct web *w, unsigned client, const struct http_request *q
 	char token[WEB_TOKEN_LEN];
 
 	if (http_text_is(q->path, "/") ? http_is_foreign_page(q) : http_is_foreign(q)) {
-		answer(w, client, q->head, 403,
-		       "Refused: open this page by an address, such as http://127.0.0.1:8080, or "
-		       "by localhost. By another name, or from another page, it could be a page "
-		       "of a stranger that asks.\n");
+		answer_with_text(
+			w, client, q->head, 403,
+			"Refused: open this page by an address, such as http://127.0.0.1:8080, or "
+			"by localhost. By another name, or from another page, it could be a page "
+			"of a stranger that asks.\n");
 		return false;
 	}
 	if (w->token != NULL && !(http_query(q, "token", token, sizeof(token)) &&
 				  same_token(w->token, token))) {
-		answer(w, client, q->head, 401,
-		       "Refused: the address ends in ?token=TOKEN, and the file of --web-token has "
-		       "the token.\n");
+		answer_with_text(w, client, q->head, 401,
+				 "Refused: the address ends in ?token=TOKEN, and the file of "
+				 "--web-token has the token.\n");
 		return false;
 	}
 	return true;
 }
 
-static void on_request(void *arg, unsigned client, const struct http_request *q, uint64_t now_ns)
+static void on_web_request(void *arg, unsigned client, const struct http_request *q,
+			   uint64_t now_ns)
 {
 	static const char show[] = "/show/";
 	struct web *w = arg;
@@ -410,7 +419,8 @@ static void on_request(void *arg, unsigned client, const struct http_request *q,
 
 	(void)now_ns;
 	if (q->status != 200) {
-		answer(w, client, q->head, q->status, "This is no request for the page.\n");
+		answer_with_text(w, client, q->head, q->status,
+				 "This is no request for the page.\n");
 	} else if (!may_ask(w, client, q)) {
 		return;
 	} else if (http_text_is(q->path, "/")) {
@@ -428,7 +438,7 @@ static void on_request(void *arg, unsigned client, const struct http_request *q,
 		snprintf(what, sizeof(what), "%.*s", (int)(q->path.len - n), q->path.at + n);
 		show_begin(w, client, q, what);
 	} else {
-		answer(w, client, q->head, 404, "There is /, /live and /show/WHAT.\n");
+		answer_with_text(w, client, q->head, 404, "There is /, /live and /show/WHAT.\n");
 	}
 }
 
@@ -446,7 +456,7 @@ static void on_gone(void *arg, unsigned client)
 
 int web_create(const struct daemon *d, const struct web_conf *conf, struct web **out)
 {
-	static const struct httpd_ops ops = {.request = on_request, .gone = on_gone};
+	static const struct httpd_ops ops = {.request = on_web_request, .gone = on_gone};
 	struct web *w = calloc(1, sizeof(*w));
 	int err;
 

@@ -184,7 +184,7 @@ static uint64_t limit_of(uint64_t ns)
 }
 
 // Classes for which the switch itself would send PFC now.
-static uint8_t classes_of(const struct workers *s, unsigned port)
+static uint8_t standin_classes(const struct workers *s, unsigned port)
 {
 	const struct pfc_params *p = &s->d->policy->ports[port].pfc;
 	uint8_t classes = p->tx & p->lossless;
@@ -204,7 +204,7 @@ static void give_orders(struct workers *s, uint64_t now_ns)
 
 	for (unsigned i = 0; i < policy->n_ports; i++) {
 		const struct pfc_params *p = &policy->ports[i].pfc;
-		struct standin_order o = standin_order(classes_of(s, i), p->speed_bps,
+		struct standin_order o = standin_order(standin_classes(s, i), p->speed_bps,
 						       p->refresh_ns,
 						       config_time_scale(s->d->config));
 

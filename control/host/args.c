@@ -119,7 +119,7 @@ static bool parse_number(const struct number *n, const char *text, int64_t *out)
 	return true;
 }
 
-static bool take_number(const struct opt *row, char *text, void *out)
+static bool take_host_number(const struct opt *row, char *text, void *out)
 {
 	return parse_number(&(struct number){row->name, "", row->unit, row->min, row->max}, text,
 			    (int64_t *)((char *)out + row->off));
@@ -127,7 +127,7 @@ static bool take_number(const struct opt *row, char *text, void *out)
 
 static bool take_rate(const struct opt *row, char *text, void *out)
 {
-	return strcmp(text, "line") == 0 || take_number(row, text, out);
+	return strcmp(text, "line") == 0 || take_host_number(row, text, out);
 }
 
 // Cuts the text at the character, and returns what is behind it; NULL: the text has none.
@@ -208,7 +208,7 @@ static bool take_pcps(const struct opt *row, char *text, void *out)
 				     row->name, text);
 }
 
-static bool take_pfc(const struct opt *row, char *text, void *out)
+static bool take_pfc_classes(const struct opt *row, char *text, void *out)
 {
 	struct host_args *a = out;
 	uint8_t classes[HOST_MAX_CLASSES], n = parse_list(text, NIC_CLASSES - 1, classes);
@@ -233,7 +233,7 @@ static bool take_trimmed(const struct opt *row, char *text, void *out)
 }
 
 // The place of a text among words; -1, and the words as a list, where it is none of them.
-static int word_of(const char *text, const char *const *words, char list[NAMES_LEN])
+static int find_word_index(const char *text, const char *const *words, char list[NAMES_LEN])
 {
 	list[0] = '\0';
 	for (int i = 0; words[i] != NULL; i++) {
@@ -249,7 +249,7 @@ static int word_of(const char *text, const char *const *words, char list[NAMES_L
 static bool take_word(const struct opt *row, char *text, void *out)
 {
 	char list[NAMES_LEN];
-	int i = word_of(text, row->words, list);
+	int i = find_word_index(text, row->words, list);
 
 	if (i < 0)
 		return bad("--%s: \"%s\" is none of %s", row->name, text, list);
@@ -335,7 +335,7 @@ static bool cc_set_text(const char *text, struct cc_config *c)
 	if (eq == NULL)
 		return bad("--cc-set: \"%s\" is not KEY=VALUE, such as g=1/256", text);
 	if (strncmp(text, "np=", 3) == 0) {
-		np = word_of(eq + 1, np_words, list);
+		np = find_word_index(eq + 1, np_words, list);
 		if (np >= 0)
 			c->np = (uint8_t)np;
 		return np >= 0 || bad("--cc-set: np=%s is none of %s", eq + 1, list);
@@ -354,7 +354,7 @@ static bool take_inof(const struct opt *row, char *text, void *out)
 {
 	static const char *const words[] = {"target", "initiator", NULL};
 	char list[NAMES_LEN];
-	int i = word_of(text, words, list);
+	int i = find_word_index(text, words, list);
 
 	if (i < 0)
 		return bad("--%s: \"%s\" is none of %s", row->name, text, list);
@@ -384,7 +384,7 @@ static const char *const op_words[] = {
 
 #define AT(f) offsetof(struct host_args, f)
 #define NUMBER(f, kind, lo, hi, d)                                                                 \
-	AT(f), take_number, .unit = UNIT_##kind, .min = (lo), .max = (hi), .dflt = (d)
+	AT(f), take_host_number, .unit = UNIT_##kind, .min = (lo), .max = (hi), .dflt = (d)
 
 // clang-format off
 static const struct opt rows[] = {
@@ -425,7 +425,7 @@ static const struct opt rows[] = {
 	 "PCP 0..7 of each --class in the tag of --vlan, at sender and listener alike (default: "
 	 "the class)", 0, take_pcps},
 	{"pfc", 0, "LIST",
-	 "classes in which PAUSE is obeyed and sent, or none (default all)", 0, take_pfc},
+	 "classes in which PAUSE is obeyed and sent, or none (default all)", 0, take_pfc_classes},
 	{"trimmed-dscp", 0, "LIST",
 	 "DSCP 0..63 of frames that a switch trims (switch.trim): a listener asks for their "
 	 "packets again at once (default none: they are frames with a wrong iCRC)",
@@ -673,7 +673,7 @@ bool host_args_parse(int argc, char **argv, struct host_args *a)
 
 	*a = (struct host_args){.n_classes = 1, .classes = {3}, .pfc = 0xff};
 	for (unsigned i = 0; i < N(rows); i++)
-		if (rows[i].take == take_number)
+		if (rows[i].take == take_host_number)
 			*(int64_t *)((char *)a + rows[i].off) = rows[i].dflt;
 	a->help = argc == 2 && strcmp(argv[1], "help") == 0;
 	if (a->help)

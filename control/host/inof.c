@@ -58,7 +58,7 @@ const struct inof_endpoint_stats *host_inof_endpoint_stats(const struct host *h)
 	return inof_endpoint_stats(h->inof->endpoint);
 }
 
-__attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
+__attribute__((format(printf, 1, 2))) static void print_inof_line(const char *fmt, ...)
 {
 	uint64_t ns = monotonic_ns();
 	char text[HOST_TEXT];
@@ -118,7 +118,7 @@ static void begin_pair(struct host *h, const struct subsystem *s, uint32_t numbe
 		return;
 	if (host_flow_add(h, s->ip, number, number,
 			  count == 0 ? 0 : count - s->done[number]) != 0) {
-		say("no-room number=%u", number);
+		print_inof_line("no-room number=%u", number);
 		return;
 	}
 	pair = &h->inof->pairs[h->flows[h->n_flows - 1].id];
@@ -137,12 +137,12 @@ static void on_begin(void *arg, const struct inof_path *p)
 	inof_ip_print(p->ip, ip);
 	s = inof_ip_is_v6(p->ip) ? NULL : subsystem_of(h, p);
 	if (s == NULL) {
-		say("unusable peer=%s", ip);
+		print_inof_line("unusable peer=%s", ip);
 		return;
 	}
 	h->inof->stats.moves += s->is_out && !ip_key_same(s->ip, p->ip);
 	s->ip = p->ip;
-	say("connect peer=%s nqn=%.*s", ip, p->service.nqn.len, p->service.nqn.text);
+	print_inof_line("connect peer=%s nqn=%.*s", ip, p->service.nqn.len, p->service.nqn.text);
 	for (uint32_t i = 0; i < h->args->qps; i++)
 		begin_pair(h, s, i);
 }
@@ -154,8 +154,8 @@ static void on_end(void *arg, const struct inof_path *p, uint8_t why, bool force
 	char ip[INOF_IP_TEXT];
 
 	inof_ip_print(p->ip, ip);
-	say("disconnect peer=%s reason=%s how=%s", ip, inof_end_text(why),
-	    forced ? "forced" : "path");
+	print_inof_line("disconnect peer=%s reason=%s how=%s", ip, inof_end_text(why),
+			forced ? "forced" : "path");
 	for (uint32_t i = 0; i < h->n_flows;) {
 		const struct host_flow *f = &h->flows[i];
 		struct subsystem *s = &in->subsystems[in->pairs[f->id].subsystem];
@@ -182,9 +182,9 @@ static void on_notice(void *arg, const struct inof_message *m)
 
 	(void)arg;
 	inof_ip_print(m->src, ip);
-	say("notice peer=%s state=%s reason=%s role=%s seq=%" PRIu32, ip,
-	    m->online ? "online" : "offline", inof_reason_name[m->reason],
-	    inof_role_name[m->service.role], m->seq);
+	print_inof_line("notice peer=%s state=%s reason=%s role=%s seq=%" PRIu32, ip,
+			m->online ? "online" : "offline", inof_reason_name[m->reason],
+			inof_role_name[m->service.role], m->seq);
 }
 
 static bool on_send(void *arg, const uint8_t *frame, uint16_t len)
@@ -212,11 +212,11 @@ static void say_first(struct host_inof *in, const struct subsystem *s, uint64_t 
 
 	inof_ip_print(s->ip, ip);
 	if (s->last_ns == 0) {
-		say("start peer=%s", ip);
+		print_inof_line("start peer=%s", ip);
 		return;
 	}
 	in->stats.longest_outage_us = max_u64(in->stats.longest_outage_us, outage_us);
-	say("resume peer=%s outage_us=%" PRIu64, ip, outage_us);
+	print_inof_line("resume peer=%s outage_us=%" PRIu64, ip, outage_us);
 }
 
 static void on_done(void *arg, const struct nic_done *d)
@@ -271,7 +271,7 @@ static bool look_at_pair(struct host *h, uint32_t i, uint64_t now_ns)
 
 	if (s.state == NIC_FLOW_REJECTED && pair->again_ns == 0) {
 		pair->again_ns = now_ns + model(h, AGAIN_NS);
-		say("rejected number=%u reason=%u", f.number, s.reason);
+		print_inof_line("rejected number=%u reason=%u", f.number, s.reason);
 	} else if (s.state == NIC_FLOW_REJECTED && now_ns >= pair->again_ns) {
 		nic_flow_forget(h->nic, f.id);
 		h->flows[i] = h->flows[--h->n_flows];
@@ -311,7 +311,7 @@ void host_inof_end(struct host *h)
 {
 	h->inof->poll_ns = 0;
 	inof_endpoint_end(h->inof->endpoint);
-	say("goodbye");
+	print_inof_line("goodbye");
 }
 
 bool host_inof_ended(const struct host *h)

@@ -25,20 +25,20 @@ enum {
 	EXIT_MISUSED = 2,
 };
 
-static void say(const char *text)
+static void print_host_message(const char *text)
 {
 	if (text[0] != '\0')
 		terminal_printf(stderr, "weir-host: %s\n", text);
 }
 
 // Notes come as lines of their own.
-static void say_notes(char *notes)
+static void print_host_notes(char *notes)
 {
 	char *save = NULL;
 
 	for (char *line = strtok_r(notes, "\n", &save); line != NULL;
 	     line = strtok_r(NULL, "\n", &save))
-		say(line);
+		print_host_message(line);
 }
 
 static uint32_t ip_mtu(const struct host_args *a)
@@ -48,7 +48,7 @@ static uint32_t ip_mtu(const struct host_args *a)
 	return (uint32_t)max_u64((uint64_t)a->mtu + ip + ROCE_IP_OVERHEAD, MIN_IP_MTU);
 }
 
-static int open_port(struct host *h, struct rte_mempool **pool, struct live_text *text)
+static int open_host_port(struct host *h, struct rte_mempool **pool, struct live_text *text)
 {
 	const struct host_args *a = h->args;
 	uint32_t max_frame = ip_mtu(a) + L2_ROOM;
@@ -79,7 +79,7 @@ static uint64_t seed_of(const struct host_args *a)
 	return (uint64_t)t.tv_sec * 1000000007 ^ (uint64_t)t.tv_nsec << 20 ^ (uint64_t)getpid();
 }
 
-static uint64_t speed_of(const struct host *h)
+static uint64_t host_speed_bps(const struct host *h)
 {
 	uint64_t link = h->port.facts.speed_bps;
 
@@ -133,25 +133,26 @@ static int with_port(struct host *h)
 	const char *wrong;
 	int rc = 1;
 
-	if (open_port(h, &pool, &text) != 0) {
-		say_notes(text.note);
-		say(text.err);
+	if (open_host_port(h, &pool, &text) != 0) {
+		print_host_notes(text.note);
+		print_host_message(text.err);
 		goto out;
 	}
-	say_notes(text.note);
-	wrong = cc_config_wrong(&h->args->cc, speed_of(h));
+	print_host_notes(text.note);
+	wrong = cc_config_wrong(&h->args->cc, host_speed_bps(h));
 	if (wrong != NULL) {
 		fprintf(stderr, "weir-host: --cc %s; see --cc-set and --speed\n", wrong);
 		goto out_port;
 	}
-	h->speed_bps = speed_of(h);
+	h->speed_bps = host_speed_bps(h);
 	wrong = host_storm_wrong(h);
 	if (wrong != NULL) {
-		say(wrong);
+		print_host_message(wrong);
 		goto out_port;
 	}
 	if (make_nic(h, pool) != 0) {
-		say("not enough memory for the queue pairs; request fewer with --qps");
+		print_host_message(
+			"not enough memory for the queue pairs; request fewer with --qps");
 		goto out_port;
 	}
 	nic_set_pfc(h->nic, h->args->pfc);
@@ -160,7 +161,7 @@ static int with_port(struct host *h)
 	if (rc == 0)
 		rc = host_storm_judge(h);
 	host_report(h, stdout);
-	say(h->error);
+	print_host_message(h->error);
 	nic_destroy(h->nic);
 out_port:
 	host_inof_destroy(h);

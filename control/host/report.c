@@ -64,7 +64,7 @@ struct view {
 	uint64_t bytes, packets_sent, packets_received, ce_marked;
 };
 
-static double rate(uint64_t bytes, double seconds)
+static double mean_bps(uint64_t bytes, double seconds)
 {
 	return seconds > 0 ? (double)bytes * 8 / seconds : 0;
 }
@@ -143,7 +143,7 @@ static void put_class(struct json_object *o, const struct nic_class_stats *k)
 	PUT(o, k, rx_packets);
 	PUT(o, k, rx_bytes);
 	PUT(o, k, goodput_bytes);
-	put_real(o, "goodput_bps", rate(k->goodput_bytes, span(k->first_rx_ns, k->last_rx_ns)));
+	put_real(o, "goodput_bps", mean_bps(k->goodput_bytes, span(k->first_rx_ns, k->last_rx_ns)));
 	PUT(o, k, ce_marked);
 }
 
@@ -156,7 +156,7 @@ static bool class_seen(const struct view *v, unsigned c)
 	       0;
 }
 
-static void add_classes(struct json_object *list, const struct view *v)
+static void add_class_rows(struct json_object *list, const struct view *v)
 {
 	for (unsigned c = 0; c < NIC_CLASSES; c++) {
 		const struct pfc_class_stats *rx = &nic_pfc_rx(v->h->nic)->stats[c];
@@ -239,7 +239,7 @@ static void add_inof(struct json_object *parent, const struct host *h)
 	PUT(o, s, longest_outage_us);
 }
 
-static void report_json(const struct view *v, FILE *out)
+static void report_host_json(const struct view *v, FILE *out)
 {
 	struct json_object *o = json_object_new_object(), *list, *times;
 	const struct host_args *a = v->h->args;
@@ -265,7 +265,7 @@ static void report_json(const struct view *v, FILE *out)
 		json_object_array_add(list, json_object_new_int((int)cls));
 	put_real(o, "seconds", v->seconds);
 	PUT(o, v, bytes);
-	put_real(o, "goodput_bps", rate(v->bytes, v->seconds));
+	put_real(o, "goodput_bps", mean_bps(v->bytes, v->seconds));
 	PUT(o, v, packets_sent);
 	PUT(o, v, packets_received);
 	PUT(o, v, ce_marked);
@@ -278,7 +278,7 @@ static void report_json(const struct view *v, FILE *out)
 	put_real(times, "p50", (double)hist_quantile(c, 500) / 1e3);
 	put_real(times, "p99", (double)hist_quantile(c, 990) / 1e3);
 	put_real(times, KEY(FLOW_TABLE, max), (double)c->max_ns / 1e3);
-	add_classes(list_in(o, "classes"), v);
+	add_class_rows(list_in(o, "classes"), v);
 	add_peers(list_in(o, "peers"), v);
 	add_flows(list_in(o, "flows"), v);
 	if (v->h->inof != NULL)
@@ -349,7 +349,8 @@ static void table_peers(const struct view *v, FILE *out)
 			fprintf(out,
 				"from %-15s class %u: %" PRIu64 " packets, %.1f Mb/s goodput\n",
 				ip_text(p->ip, ip), c, k->rx_packets,
-				rate(k->goodput_bytes, span(k->first_rx_ns, k->last_rx_ns)) / 1e6);
+				mean_bps(k->goodput_bytes, span(k->first_rx_ns, k->last_rx_ns)) /
+					1e6);
 		}
 	}
 }
@@ -392,7 +393,7 @@ static void report_table(const struct view *v, FILE *out)
 
 	fprintf(out, "%s on %s: %.3f s, %" PRIu64 " bytes, %.1f Mb/s goodput\n",
 		role_name[v->h->args->role], v->h->args->device, v->seconds, v->bytes,
-		rate(v->bytes, v->seconds) / 1e6);
+		mean_bps(v->bytes, v->seconds) / 1e6);
 	if (v->h->args->time_scale > 1)
 		fprintf(out, "time scale %" PRId64 ": times and rates are the model's\n",
 			v->h->args->time_scale);
@@ -423,7 +424,7 @@ void host_report(const struct host *h, FILE *out)
 
 	view_init(&v, h);
 	if (h->args->json)
-		report_json(&v, out);
+		report_host_json(&v, out);
 	else
 		report_table(&v, out);
 	fflush(out);
@@ -442,7 +443,7 @@ void host_progress(struct host *h, uint64_t now_ns, FILE *out)
 	seconds += (double)late_ns / 1e9;
 	fprintf(out,
 		"%7.1f Mb/s  pauses %5" PRIu64 "  sent again %6" PRIu64 "  missed %6" PRIu64 "\n",
-		rate(v.bytes - h->last_bytes, seconds) / 1e6, pauses - h->last_pauses,
+		mean_bps(v.bytes - h->last_bytes, seconds) / 1e6, pauses - h->last_pauses,
 		v.s.retransmissions, v.drv.rx_missed);
 	fflush(out);
 	h->last_bytes = v.bytes;

@@ -311,7 +311,7 @@ static int run_sender(struct host *h)
 	return close_all(h, rc);
 }
 
-static int run(struct host *h)
+static int run_role(struct host *h)
 {
 	const struct host_args *a = h->args;
 
@@ -338,7 +338,7 @@ int host_run(struct host *h)
 
 	h->real_start_ns = monotonic_ns();
 	h->interval_at_ns = host_now(h) + (uint64_t)h->args->interval_ns;
-	rc = run(h);
+	rc = run_role(h);
 	if (h->inof != NULL) {
 		host_inof_end(h);
 		drive(h, host_now(h) + model_span_ns(scale(h), CLOSE_NS), host_inof_ended);

@@ -118,7 +118,7 @@ void hostd_args_help(void)
 	print_term(stdout, "Exit:", hostd_exit, (int)strlen("Exit: "));
 }
 
-static bool misused(const char *why)
+static bool report_hostd_misuse(const char *why)
 {
 	usage_printf("weir-hostd: %s\nTry 'weir-hostd --help'.\n", why);
 	return false;
@@ -129,18 +129,20 @@ bool hostd_args_parse(int argc, char **argv, struct hostd_args *out)
 	*out = (struct hostd_args){0};
 	argv[0] = (char[]){"weir-hostd"}; // how getopt begins its complaints
 	if (opts_parse(&hostd_opts, argc, argv, out) == OPTS_WRONG)
-		return misused("the command line is wrong");
+		return report_hostd_misuse("the command line is wrong");
 	if (out->help || out->version)
 		return true;
 	if (optind < argc)
-		return misused("there is a word that is no option");
+		return report_hostd_misuse("there is a word that is no option");
 	if (out->device == NULL)
-		return misused("--device NAME is missing: the interface of the host");
+		return report_hostd_misuse("--device NAME is missing: the interface of the host");
 	if (out->device[0] == '\0' || strlen(out->device) >= IF_NAMESIZE)
-		return misused("--device: no interface has such a name");
+		return report_hostd_misuse("--device: no interface has such a name");
 	if (out->speed_bps == 0)
-		return misused("--speed RATE is missing: the speed of the port of the switch");
+		return report_hostd_misuse(
+			"--speed RATE is missing: the speed of the port of the switch");
 	if (out->classes == 0)
-		return misused("--class CLASS is missing: the lossless class of the switch");
+		return report_hostd_misuse(
+			"--class CLASS is missing: the lossless class of the switch");
 	return true;
 }

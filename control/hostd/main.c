@@ -303,7 +303,7 @@ static void report_text(const struct hostd *d)
 	}
 }
 
-static void report_json(const struct hostd *d)
+static void report_hostd_json(const struct hostd *d)
 {
 	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
 
@@ -352,7 +352,7 @@ int main(int argc, char **argv)
 	if (ok) {
 		fputs("ready\n", stderr);
 		ok = hostd_loop(&d);
-		(args.json ? report_json : report_text)(&d);
+		(args.json ? report_hostd_json : report_text)(&d);
 	}
 	hostd_close(&d);
 	return ok ? 0 : 1;

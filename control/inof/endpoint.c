@@ -60,7 +60,7 @@ static bool same_subsystem(const struct inof_path *a, const struct inof_path *b)
 	return x->len != 0 && x->len == y->len && memcmp(x->text, y->text, x->len) == 0;
 }
 
-static unsigned find(const struct inof_endpoint *e, struct ip_key ip)
+static unsigned find_path(const struct inof_endpoint *e, struct ip_key ip)
 {
 	unsigned i = 0;
 
@@ -108,7 +108,7 @@ static void end_path(struct inof_endpoint *e, const struct inof_path *p, uint8_t
 
 static void goes(struct inof_endpoint *e, struct ip_key ip, uint8_t why)
 {
-	unsigned i = find(e, ip);
+	unsigned i = find_path(e, ip);
 	struct inof_path gone;
 
 	if (i == e->n)
@@ -125,7 +125,7 @@ static void comes(struct inof_endpoint *e, struct ip_key ip, const struct inof_s
 	unsigned room = e->room == 0 ? FIRST : 2 * e->room;
 	struct inof_path *more;
 
-	if (find(e, ip) < e->n)
+	if (find_path(e, ip) < e->n)
 		return;
 	if (e->n == e->room) {
 		more = e->n < INOF_PATHS ? realloc(e->paths, room * sizeof(*more)) : NULL;
@@ -147,7 +147,7 @@ void inof_endpoint_offer(struct inof_endpoint *e, struct ip_key ip, const struct
 
 void inof_endpoint_silent(struct inof_endpoint *e, struct ip_key ip)
 {
-	unsigned i = find(e, ip), spare = 0;
+	unsigned i = find_path(e, ip), spare = 0;
 	struct inof_path p;
 
 	if (i == e->n || !e->paths[i].in_use)

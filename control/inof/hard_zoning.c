@@ -17,7 +17,7 @@ static_assert((int)INOF_TARGET == ZONE_TARGET && (int)INOF_INITIATOR == ZONE_INI
 	      "one set of roles");
 
 // An address of the registry as it is in a frame.
-static struct policy_addr addr_of(struct ip_key ip)
+static struct policy_addr policy_addr_of_ip(struct ip_key ip)
 {
 	struct policy_addr a = {.family = FAMILY_V6, .len = 128};
 
@@ -34,7 +34,7 @@ static struct policy_addr addr_of(struct ip_key ip)
 // zones: room for all of the host.
 static struct zone_station station_of(const struct inof_host_view *h, uint16_t *zones)
 {
-	struct zone_station s = {.roles = h->service->role, .addr = addr_of(h->ip),
+	struct zone_station s = {.roles = h->service->role, .addr = policy_addr_of_ip(h->ip),
 				 .zones = zones};
 
 	if (h->origin == INOF_AT_PORT)

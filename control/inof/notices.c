@@ -74,7 +74,7 @@ void notices_forget(struct inof_registry *r, struct host *h, uint64_t now_ns)
 	h->blocked = h->silent = false;
 	free(h->renewed);
 	h->renewed = NULL;
-	look_at(r, h);
+	mark_receiver_dirty(r, h);
 	h->synced = r->change;
 }
 
@@ -97,7 +97,7 @@ void notices_renew(struct inof_registry *r, const struct host *about)
 			to->renewed = calloc(WORDS, sizeof(*to->renewed));
 		if (to->renewed != NULL)
 			put_bit(to->renewed, about->no, true);
-		look_at(r, to);
+		mark_receiver_dirty(r, to);
 	}
 }
 
@@ -118,8 +118,8 @@ static struct flight *flight_about(struct host *h, unsigned about)
 
 // Why a notice says what it says. A host that comes has no reason, unless the zones have changed
 // since both hosts are there.
-static enum inof_reason reason_of(const struct inof_registry *r, const struct host *to,
-				  const struct host *about, bool online)
+static enum inof_reason notice_reason(const struct inof_registry *r, const struct host *to,
+				      const struct host *about, bool online)
 {
 	if (!online && renewed(to, about->no / 64) >> (about->no % 64) & 1)
 		return INOF_ADDRESS_CHANGE;
@@ -144,8 +144,8 @@ static uint64_t log_notice(struct inof_registry *r, const struct host *to,
 // Begins a notice in place of one about the same host that is on its way. After "offline" because
 // of another service the host must acknowledge, or it would keep the connection of before. False:
 // the window is full.
-static bool begin(struct inof_registry *r, struct host *to, unsigned about, bool online,
-		  uint64_t now_ns)
+static bool begin_notice(struct inof_registry *r, struct host *to, unsigned about, bool online,
+			 uint64_t now_ns)
 {
 	struct flight *f = flight_about(to, about);
 
@@ -161,7 +161,7 @@ static bool begin(struct inof_registry *r, struct host *to, unsigned about, bool
 	put_bit(to->told, about, online);
 	r->host[about]->n_refs += online ? 1u : (uint32_t)-1;
 	*f = (struct flight){.due_ns = now_ns, .seq = ++to->seq, .about = (uint16_t)about,
-			     .reason = (uint8_t)reason_of(r, to, r->host[about], online),
+			     .reason = (uint8_t)notice_reason(r, to, r->host[about], online),
 			     .online = online};
 	f->first = f->reason == INOF_ADDRESS_CHANGE;
 	f->log = log_notice(r, to, f, now_ns);
@@ -185,9 +185,9 @@ static unsigned compare(struct inof_registry *r, struct host *to, struct span s,
 
 			differ = came ? differ & want[w] : (differ & ~want[w]) | renewed(to, w);
 			for (; differ != 0 && !to->blocked; differ &= differ - 1, cost += WORDS)
-				to->blocked = !begin(r, to,
-						     w * 64 + (unsigned)__builtin_ctzll(differ),
-						     came, now_ns);
+				to->blocked = !begin_notice(
+					r, to, w * 64 + (unsigned)__builtin_ctzll(differ), came,
+					now_ns);
 		}
 	return cost;
 }
@@ -299,7 +299,7 @@ static void was_sent(struct inof_registry *r, struct host *to, struct flight *f,
 }
 
 // False: the port sends no more now.
-static bool flush(struct inof_registry *r, struct out *o, uint64_t now_ns)
+static bool send_notice_frame(struct inof_registry *r, struct out *o, uint64_t now_ns)
 {
 	if (o->n == 0)
 		return true;
@@ -330,7 +330,7 @@ static bool put_notice(struct inof_registry *r, struct out *o, struct host *to, 
 				       .service = about->service};
 
 	if (o->n > 0 && (o->version != version || !inof_append(&o->frame, &m))) {
-		if (!flush(r, o, now_ns))
+		if (!send_notice_frame(r, o, now_ns))
 			return false;
 	} else if (o->n > 0) {
 		o->in[o->n].to = to;
@@ -371,7 +371,7 @@ static void send_port(struct inof_registry *r, unsigned port, const uint16_t *du
 			if (to->flight[i].due_ns <= now_ns)
 				open = put_notice(r, &o, to, i, now_ns);
 	}
-	flush(r, &o, now_ns);
+	send_notice_frame(r, &o, now_ns);
 	for (unsigned k = 0; k < n; k++)
 		r->due_ns[due[k]] = earliest(r->host[due[k]]);
 }
@@ -467,7 +467,7 @@ static void on_query(struct inof_registry *r, unsigned port, const struct inof_m
 	struct host *h = host_by_ip(r, m->dst);
 
 	r->port[port].c.queries++;
-	if (h == NULL || !is_registered(h) || place_of(h) != port) {
+	if (h == NULL || !is_registered(h) || host_place(h) != port) {
 		r->port[port].c.unknown_queries++;
 		return;
 	}

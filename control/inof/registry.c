@@ -167,7 +167,7 @@ void host_come_online(struct inof_registry *r, struct host *h, uint64_t now_ns)
 	mark_online(r, h, true);
 	zoning_look_at(r, h);
 	h->shown = r->change;
-	registry_say(r, EVENT_INOF_HOST, h, place_of(h), 0, now_ns);
+	registry_say(r, EVENT_INOF_HOST, h, host_place(h), 0, now_ns);
 }
 
 static void go_offline(struct inof_registry *r, struct host *h, enum inof_reason why,
@@ -180,7 +180,7 @@ static void go_offline(struct inof_registry *r, struct host *h, enum inof_reason
 	h->reason = (uint8_t)why;
 	h->since_ns = now_ns;
 	zoning_look_at(r, h);
-	registry_say(r, EVENT_INOF_HOST_GONE, h, place_of(h), why, now_ns);
+	registry_say(r, EVENT_INOF_HOST_GONE, h, host_place(h), why, now_ns);
 }
 
 static uint64_t nqn_hash(const struct inof_nqn *nqn)
@@ -205,7 +205,7 @@ static void set_service(struct inof_registry *r, struct host *h, const struct in
 	h->service = *s;
 	r->nqn[h->no] = s->nqn.len == 0 ? 0 : nqn_hash(&s->nqn);
 	if (placed)
-		look_at(r, h);
+		mark_receiver_dirty(r, h);
 	else
 		zoning_place(r, h);
 }
@@ -260,8 +260,8 @@ void host_unref(struct inof_registry *r, struct host *h, uint64_t now_ns)
 
 // The host can neither be told nor be reached any more. It still knows others if its link has not
 // gone down: then it may register again and must be told what it missed.
-static void leave(struct inof_registry *r, struct host *h, enum inof_reason why, bool forgets,
-		  uint64_t now_ns)
+static void leave_registry(struct inof_registry *r, struct host *h, enum inof_reason why,
+			   bool forgets, uint64_t now_ns)
 {
 	go_offline(r, h, why, now_ns);
 	h->present = false;
@@ -278,7 +278,7 @@ static void leave(struct inof_registry *r, struct host *h, enum inof_reason why,
 static void unregister(struct inof_registry *r, struct host *h, enum inof_reason why, bool forgets,
 		       uint64_t now_ns)
 {
-	leave(r, h, why, forgets, now_ns);
+	leave_registry(r, h, why, forgets, now_ns);
 	free(h->pending);
 	h->pending = NULL;
 	r->change++;
@@ -370,7 +370,7 @@ bool nqn_is_held(const struct inof_registry *r, const struct inof_nqn *nqn, unsi
 	for (unsigned i = 0; nqn->len > 0 && i < INOF_HOSTS; i++) {
 		const struct host *h = r->nqn[i] == hash ? r->host[i] : NULL;
 
-		if (h != NULL && is_registered(h) && place_of(h) != port &&
+		if (h != NULL && is_registered(h) && host_place(h) != port &&
 		    same_nqn(&h->service.nqn, nqn))
 			return true;
 	}
@@ -412,7 +412,7 @@ static void refresh(struct inof_registry *r, struct host *h, const struct inof_r
 		h->pending = NULL;
 	}
 	if (h->subscribes != reg->subscribes || !was_present)
-		look_at(r, h);
+		mark_receiver_dirty(r, h);
 	if (!was_present)
 		h->synced = r->change;
 	if (!was_present && h->n_flights > 0)
@@ -451,14 +451,14 @@ static bool pin_allows(const struct inof_pin *pin, unsigned place)
 // operator has named both places.
 static bool keeps(const struct host *h, unsigned place, const struct inof_pin *pin)
 {
-	return h != NULL && is_registered(h) && place_of(h) != place &&
+	return h != NULL && is_registered(h) && host_place(h) != place &&
 	       (h->present || pin == NULL);
 }
 
 // Whether the host is registered at the port already, so that no other place can have it.
 static bool is_at(const struct host *h, unsigned port)
 {
-	return h != NULL && is_registered(h) && place_of(h) == port;
+	return h != NULL && is_registered(h) && host_place(h) == port;
 }
 
 // A registration as its frame says it.
@@ -491,14 +491,15 @@ static enum inof_refusal refusal_of(const struct inof_registry *r, unsigned port
 	return N_INOF_REFUSALS;
 }
 
-static const uint8_t *mac_of(const struct key *k)
+static const uint8_t *chassis_mac_of_key(const struct key *k)
 {
-	return k->bytes + 3; // as key_of() wrote the chassis ID
+	return k->bytes + 3; // as host_key_of_pdu() wrote the chassis ID
 }
 
 static uint64_t mac_word(const struct key *k)
 {
-	return 1ull << 48 | (uint64_t)be32_get(mac_of(k)) << 16 | be16_get(mac_of(k) + 4);
+	return 1ull << 48 | (uint64_t)be32_get(chassis_mac_of_key(k)) << 16 |
+	       be16_get(chassis_mac_of_key(k) + 4);
 }
 
 // Whether a host at another port has the MAC address of the key.
@@ -507,7 +508,7 @@ static bool mac_is_held(const struct inof_registry *r, const struct key *k, unsi
 	uint64_t mac = mac_word(k);
 
 	for (unsigned i = 0; i < INOF_HOSTS; i++)
-		if (r->mac[i] == mac && place_of(r->host[i]) != port)
+		if (r->mac[i] == mac && host_place(r->host[i]) != port)
 			return true;
 	return false;
 }
@@ -562,7 +563,7 @@ static void register_host(struct inof_registry *r, unsigned port, const struct c
 }
 
 // Kind and bytes of both IDs.
-static bool key_of(const struct lldp_pdu *p, const uint8_t *src, struct key *out)
+static bool host_key_of_pdu(const struct lldp_pdu *p, const uint8_t *src, struct key *out)
 {
 	unsigned len = 3u + p->chassis.id.len + p->port.id.len;
 	uint8_t *at = out->bytes;
@@ -637,7 +638,7 @@ bool inof_lldp(struct inof_registry *r, unsigned port, const uint8_t *frame, uin
 		return keep_registration(&r->port[port], frame, len, now_ns);
 	found = inof_find_registration(frame, len, &c.reg, &alone);
 	c.end_ns = now_ns + min_u64(pdu.ttl_s, INOF_KEEP_S) * SECOND_NS;
-	if (!key_of(&pdu, frame + 6, &c.key))
+	if (!host_key_of_pdu(&pdu, frame + 6, &c.key))
 		found = found == INOF_NONE ? INOF_NONE : INOF_BAD;
 	else if (found == INOF_FOUND && pdu.ttl_s != 0)
 		register_host(r, port, &c, now_ns);
@@ -645,7 +646,7 @@ bool inof_lldp(struct inof_registry *r, unsigned port, const uint8_t *frame, uin
 		// A goodbye, or an LLDP station that registers no more. The neighbours of LLDP
 		// want the frame, too.
 		h = find_key(r, &c.key);
-		if (h != NULL && place_of(h) == port)
+		if (h != NULL && host_place(h) == port)
 			unregister(r, h, INOF_AGED_OUT, true, now_ns);
 		return false;
 	}
@@ -777,10 +778,10 @@ void inof_link(struct inof_registry *r, unsigned port, bool up, uint64_t now_ns)
 	for (unsigned i = 0; !up && i < INOF_HOSTS; i++) {
 		struct host *h = r->host[i];
 
-		if (h == NULL || place_of(h) != port)
+		if (h == NULL || host_place(h) != port)
 			continue;
 		if (h->present) {
-			leave(r, h, INOF_LINK_DOWN, true, now_ns);
+			leave_registry(r, h, INOF_LINK_DOWN, true, now_ns);
 			h->end_ns = now_ns + INOF_KEEP_S * (uint64_t)SECOND_NS;
 		}
 		else if (!is_registered(h) && knows_others(h))
@@ -796,7 +797,7 @@ void inof_fault(struct inof_registry *r, unsigned port, enum inof_reason reason,
 	for (unsigned i = 0; i < INOF_HOSTS; i++) {
 		struct host *h = r->host[i];
 
-		if (h == NULL || place_of(h) != port)
+		if (h == NULL || host_place(h) != port)
 			continue;
 		if (reason == INOF_NO_FAULT)
 			host_come_online(r, h, now_ns);
@@ -882,7 +883,7 @@ void inof_set_conf(struct inof_registry *r, const struct inof_conf *conf, uint64
 
 		if (h != NULL && is_registered(h) &&
 		    ((h->origin == INOF_AT_PORT && !takes_part(r, h->port)) ||
-		     !pin_allows(pin_of(r, h->ip), place_of(h))))
+		     !pin_allows(pin_of(r, h->ip), host_place(h))))
 			unregister(r, h, INOF_ZONE_CHANGE, false, now_ns);
 	}
 	if (placed)
@@ -952,7 +953,7 @@ bool inof_host(const struct inof_registry *r, unsigned i, uint64_t now_ns,
 		.silent = h->silent, .reason = h->reason, .since_ns = h->since_ns,
 		.left_ns = h->end_ns > now_ns ? h->end_ns - now_ns : 0,
 		.unanswered = h->n_flights, .zones = h->zone_set,
-		.mac = r->mac[h->no] != 0 ? mac_of(&h->key) : NULL};
+		.mac = r->mac[h->no] != 0 ? chassis_mac_of_key(&h->key) : NULL};
 	for (unsigned w = 0; w < ZONE_WORDS; w++)
 		out->n_zones += (unsigned)__builtin_popcountll(h->zone_set[w]);
 	return true;

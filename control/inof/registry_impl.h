@@ -163,7 +163,7 @@ static inline bool meet(const uint64_t *a, const uint64_t *b, unsigned words)
 
 // ---- hosts
 
-static inline unsigned place_of(const struct host *h)
+static inline unsigned host_place(const struct host *h)
 {
 	return h->origin == INOF_AT_PORT ? h->port : PORT_NONE;
 }
@@ -214,7 +214,7 @@ void notices_answer(struct inof_registry *r, struct host *h, uint64_t now_ns);
 void notices_renew(struct inof_registry *r, const struct host *about);
 
 // Looks at the host, as a receiver, at the next poll.
-static inline void look_at(struct inof_registry *r, const struct host *h)
+static inline void mark_receiver_dirty(struct inof_registry *r, const struct host *h)
 {
 	put_bit(r->dirty, h->no, true);
 	r->change++;

@@ -295,7 +295,7 @@ static bool get_part(struct inof_message *m, enum part part, const uint8_t *valu
 
 // Whether the parts of a message suffice for its kind. An acknowledgement and a query may have
 // further parts.
-static bool is_whole(enum inof_kind kind, unsigned have)
+static bool has_all_parts(enum inof_kind kind, unsigned have)
 {
 	bool v4 = (have & V4_PAIR) == V4_PAIR && (have & V6_PAIR) == 0;
 	bool v6 = (have & V6_PAIR) == V6_PAIR && (have & V4_PAIR) == 0;
@@ -336,7 +336,7 @@ enum inof_read inof_next(struct inof_reader *r, struct inof_message *out)
 		have |= 1u << part;
 	}
 	m.kind = kind;
-	if (!is_whole(m.kind, have))
+	if (!has_all_parts(m.kind, have))
 		return INOF_MALFORMED;
 	*out = m;
 	return INOF_MESSAGE;

@@ -27,7 +27,7 @@ void zoning_place(struct inof_registry *r, struct host *h)
 	if (r->conf.default_zone && !meet(set, set, ZONE_WORDS))
 		put_bit(set, 0, true);
 	h->placed = true;
-	look_at(r, h);
+	mark_receiver_dirty(r, h);
 	if (memcmp(set, h->zone_set, sizeof(set)) == 0)
 		return;
 	zoning_look_at(r, h);
@@ -127,7 +127,7 @@ static void free_zone(struct inof_registry *r, unsigned z)
 			struct host *h = r->host[64 * w + (unsigned)__builtin_ctzll(left)];
 
 			zoning_look_at(r, h);
-			look_at(r, h);
+			mark_receiver_dirty(r, h);
 			put_bit(h->zone_set, z, false);
 		}
 	destroy_zone(zone);

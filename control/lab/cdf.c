@@ -22,7 +22,7 @@ struct cdf_reader {
 	uint32_t n;
 };
 
-static bool complain(struct cdf_reader *r, const char *at, const char *what)
+static bool report_cdf_error(struct cdf_reader *r, const char *at, const char *what)
 {
 	const struct cfg_pos pos = {r->number, (uint32_t)(at - r->line) + 1, r->file, NULL};
 
@@ -75,12 +75,12 @@ static bool read_probability(struct cdf_reader *r, uint64_t *out)
 		p /= 100;
 	skip_blanks(r);
 	if (whole + decimals == 0 || decimals > CDF_DECIMALS || p > 1 || !at_end(r))
-		return complain(r, from,
-				r->percent
-					? "expected per cent from 0 to 100, which the last line "
-					  "has, and nothing after them"
-					: "expected a probability from 0 to 1 such as 0.25, or per "
-					  "cent up to 100 in the last line, and nothing after it");
+		return report_cdf_error(
+			r, from,
+			r->percent ? "expected per cent from 0 to 100, which the last line "
+				     "has, and nothing after them"
+				   : "expected a probability from 0 to 1 such as 0.25, or per "
+				     "cent up to 100 in the last line, and nothing after it");
 	*out = (uint64_t)llround(p * (double)ONE);
 	return true;
 }
@@ -94,23 +94,24 @@ static bool read_point(struct cdf_reader *r)
 	unsigned long long n = digits == 0 ? 0 : strtoull(bytes_at, NULL, 10);
 
 	if (r->n == CDF_MAX_POINTS)
-		return complain(r, r->p, "more points than a distribution needs: at most 1024");
+		return report_cdf_error(r, r->p,
+					"more points than a distribution needs: at most 1024");
 	r->p += digits;
 	if (digits == 0 || (!at_end(r) && *r->p != ' ' && *r->p != '\t'))
-		return complain(
+		return report_cdf_error(
 			r, bytes_at,
 			"expected a size in bytes, then the probability of at most that size");
 	if (n > CDF_MAX_BYTES)
-		return complain(r, bytes_at, "a message has at most 1073741824 bytes");
+		return report_cdf_error(r, bytes_at, "a message has at most 1073741824 bytes");
 	pt->n_bytes = (uint32_t)n;
 	skip_blanks(r);
 	p_at = r->p;
 	if (!read_probability(r, &pt->p))
 		return false;
 	if (last != NULL && pt->n_bytes < last->n_bytes)
-		return complain(r, bytes_at, "sizes must rise from line to line");
+		return report_cdf_error(r, bytes_at, "sizes must rise from line to line");
 	if (last != NULL && pt->p < last->p)
-		return complain(r, p_at, "probabilities must rise from line to line");
+		return report_cdf_error(r, p_at, "probabilities must rise from line to line");
 	r->n++;
 	return true;
 }
@@ -138,7 +139,7 @@ int cdf_parse(const char *file, const char *text, size_t len, struct arena *a, s
 	}
 	r.number += r.number == 0;
 	if (ok && (r.n == 0 || r.points[r.n - 1].p != ONE || r.points[r.n - 1].n_bytes == 0))
-		ok = complain(
+		ok = report_cdf_error(
 			&r, r.line,
 			"the last line must give the largest size and probability 1, or 100 %");
 	if (ok)

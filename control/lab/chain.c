@@ -50,7 +50,7 @@ static uint64_t rank(struct chain_queue q)
 
 // ---- findings
 
-static struct chain_finding *add(struct chain *c, const struct chain_finding *f)
+static struct chain_finding *add_chain_finding(struct chain *c, const struct chain_finding *f)
 {
 	if (c->n == CHAIN_MAX_FINDINGS) {
 		c->left_out++;
@@ -115,11 +115,11 @@ static void found_root(struct chain *c, const struct chain_pause *p, const struc
 			f = known;
 	}
 	if (f == NULL)
-		f = add(c, &(struct chain_finding){.kind = CHAIN_ROOT,
-						   .cls = cls,
-						   .reason = p->reason,
-						   .host = p->host,
-						   .since_ns = p->since_ns});
+		f = add_chain_finding(c, &(struct chain_finding){.kind = CHAIN_ROOT,
+								 .cls = cls,
+								 .reason = p->reason,
+								 .host = p->host,
+								 .since_ns = p->since_ns});
 	if (f == NULL)
 		return;
 	if (n > f->n_queues)
@@ -156,7 +156,7 @@ static void found_cycle(struct chain *c, const struct chain_view *v, const struc
 		if (same_cycle(&c->findings[i], turned, n))
 			f = &c->findings[i];
 	if (f == NULL) {
-		f = add(c, &(struct chain_finding){.kind = CHAIN_CYCLIC});
+		f = add_chain_finding(c, &(struct chain_finding){.kind = CHAIN_CYCLIC});
 		if (f == NULL)
 			return;
 		keep_queues(c, f, turned, n);

@@ -49,8 +49,8 @@ const char lab_summary[] =
 const char lab_exit[] =
 	"0 all expectations hold (tune: a point is allowed), 1 not so, or broken off, 2 misused";
 
-__attribute__((format(printf, 2, 3))) static bool complain(const struct lab_command *c,
-							   const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static bool report_lab_misuse(const struct lab_command *c,
+								    const char *fmt, ...)
 {
 	char *text = NULL;
 	va_list ap;
@@ -69,7 +69,8 @@ static bool take_set(const struct opt *row, char *text, void *args)
 	char *eq = strchr(text, '=');
 
 	if (eq == NULL || eq == text)
-		return complain(a->command, "--%s needs key=value, not %s", row->name, text);
+		return report_lab_misuse(a->command, "--%s needs key=value, not %s", row->name,
+					 text);
 	*eq = '\0';
 	a->sets[a->n_sets++] = (struct sc_set){text, eq + 1};
 	return true;
@@ -92,16 +93,16 @@ static bool take_text(const struct opt *row, char *text, void *args)
 	return true;
 }
 
-static bool take_number(const struct opt *row, char *text, void *args)
+static bool take_lab_number(const struct opt *row, char *text, void *args)
 {
 	char *end;
 	unsigned long n = strtoul(text, &end, 10);
 
 	if (*end != '\0' || end == text || n < (unsigned long)row->min ||
 	    n > (unsigned long)row->max)
-		return complain(((struct lab_args *)args)->command,
-				"--%s needs a number from %d to %d, not %s", row->name,
-				(int)row->min, (int)row->max, text);
+		return report_lab_misuse(((struct lab_args *)args)->command,
+					 "--%s needs a number from %d to %d, not %s", row->name,
+					 (int)row->min, (int)row->max, text);
 	*(unsigned *)((char *)args + row->off) = (unsigned)n;
 	return true;
 }
@@ -130,13 +131,13 @@ static const struct opt options[] = {
 	 "whose curve kmin, kmax and pmax of --vary are (default: roce.3)", AT(queue),
 	 .commands = LAB_TUNE},
 	{"seeds", 0, "N", "run each point with the seeds 1 to N, and take means", AT(seeds),
-	 take_number, LAB_TUNE, .min = 1, .max = 64},
-	{"rounds", 0, "N", "end after N rounds (default: 8)", AT(rounds), take_number, LAB_TUNE,
+	 take_lab_number, LAB_TUNE, .min = 1, .max = 64},
+	{"rounds", 0, "N", "end after N rounds (default: 8)", AT(rounds), take_lab_number, LAB_TUNE,
 	 .min = 1, .max = 64},
 	{"metric", 0, "EXPR", "also report this, such as jain(rate(h*), 10ms, 20ms)", AT(metrics),
 	 take_text, LAB_RUN | LAB_SWEEP},
-	{"jobs", 0, "N", "processes at a time (default: one per processor)", AT(jobs), take_number,
-	 LAB_SWEEP | LAB_TUNE, .min = 1, .max = 1024},
+	{"jobs", 0, "N", "processes at a time (default: one per processor)", AT(jobs),
+	 take_lab_number, LAB_SWEEP | LAB_TUNE, .min = 1, .max = 1024},
 	{"on", 0, "dask://HOST:PORT",
 	 "run on the workers of this Dask scheduler, in place of this machine", AT(on),
 	 .commands = LAB_SWEEP | LAB_TUNE},
@@ -151,11 +152,11 @@ static const struct opt options[] = {
 	 .commands = LAB_RUN | LAB_SWEEP | LAB_FLUID | LAB_TUNE},
 	{"digits", 0, "N",
 	 "digits of figures in tables, 4 to 15 (default: 4); counts keep all digits, JSON "
-	 "and CSV have nine", AT(digits), take_number, LAB_RUN | LAB_SWEEP,
+	 "and CSV have nine", AT(digits), take_lab_number, LAB_RUN | LAB_SWEEP,
 	 .min = EXPR_DIGITS, .max = EXPR_MAX_DIGITS},
 	{"senders", 0, "N",
 	 "N endless flows into one port, in place of the scenario's flows and faults",
-	 AT(senders), take_number, LAB_FLUID, .min = 1, .max = 1024},
+	 AT(senders), take_lab_number, LAB_FLUID, .min = 1, .max = 1024},
 	{"json", 0, NULL, "report as JSON", AT(json),
 	 .commands = LAB_RUN | LAB_SWEEP | LAB_FLUID | LAB_TUNE},
 	{"quiet", 0, NULL, "no lines about progress, speed and the place of the report", AT(quiet),
@@ -164,25 +165,27 @@ static const struct opt options[] = {
 	 .commands = LAB_NEEDS_FILE | LAB_COMPLETION | LAB_LIST | LAB_PAGE},
 };
 
-static void wrong(const struct opts *o, enum opts_wrong what, const char *word, const char *name)
+static void report_lab_option_error(const struct opts *o, enum opts_wrong what, const char *word,
+				    const char *name)
 {
 	const struct lab_command *c = lab_commands;
 
 	while (!(c->options & o->command))
 		c++;
 	if (what == OPTS_NO_VALUE)
-		complain(c, "no value belongs to %s", word);
+		report_lab_misuse(c, "no value belongs to %s", word);
 	else if (what == OPTS_VALUE_MISSING)
-		complain(c, "a value is missing behind %s", word);
+		report_lab_misuse(c, "a value is missing behind %s", word);
 	else if (name == NULL)
-		complain(c, "unknown option %.*s", (int)strcspn(word, "="), word);
+		report_lab_misuse(c, "unknown option %.*s", (int)strcspn(word, "="), word);
 	else
 		usage_printf("weir-lab %s: unknown option %.*s: did you mean --%s?\n", c->name,
 			     (int)strcspn(word, "="), word, name);
 }
 
 const struct opts lab_opts = {.program = "weir-lab", .rows = options,
-			      .n = sizeof(options) / sizeof(options[0]), .wrong = wrong};
+			      .n = sizeof(options) / sizeof(options[0]),
+			      .wrong = report_lab_option_error};
 
 static struct opts opts_of(const struct lab_command *c)
 {
@@ -217,7 +220,7 @@ static bool parse_args(const struct lab_command *c, int argc, char **argv, struc
 	while (optind < argc)
 		out->files[out->n_files++] = argv[optind++];
 	return out->help || out->n_files != 0 || !(c->options & LAB_NEEDS_FILE) ||
-	       complain(c, "no scenario file is named");
+	       report_lab_misuse(c, "no scenario file is named");
 }
 
 // ---- the bundled scenarios
@@ -277,7 +280,7 @@ static const char *bundle_name_at(const void *bundle, unsigned i)
 	return ((const struct bundle *)bundle)->names[i];
 }
 
-static char *path_of(struct arena *a, const char *name)
+static char *bundled_path_of(struct arena *a, const char *name)
 {
 	return arena_printf(a, "%s/%s.yaml", bundle_dir(), name);
 }
@@ -293,7 +296,7 @@ static bool bundle_resolve(struct lab_args *a)
 		// A name with a dot or a slash is a file's.
 		if (strpbrk(name, "./") != NULL || access(name, F_OK) == 0)
 			continue;
-		path = path_of(&a->arena, name);
+		path = bundled_path_of(&a->arena, name);
 		if (access(path, R_OK) != 0) {
 			struct bundle b = {0};
 			const char *near;
@@ -321,7 +324,7 @@ static bool bundle_resolve(struct lab_args *a)
 // The title of a scenario. Without a title: the first sentence of its description.
 static const char *summary(struct arena *a, const char *name)
 {
-	const char *path = path_of(a, name), *title = NULL, *description = "";
+	const char *path = bundled_path_of(a, name), *title = NULL, *description = "";
 	struct diag_sink sink = {.file = path, .document = "scenario"};
 	struct diags ignored = {0};
 	const struct node *child;
@@ -389,7 +392,7 @@ static int list(const struct lab_args *a)
 }
 
 // ---- completion
-static bool command_at(unsigned i, struct completion_command *out)
+static bool lab_command_at(unsigned i, struct completion_command *out)
 {
 	if (i < lab_n_commands)
 		*out = (struct completion_command){lab_commands[i].name, lab_commands[i].usage,
@@ -401,7 +404,7 @@ static bool command_at(unsigned i, struct completion_command *out)
 
 static int complete(const struct lab_args *a)
 {
-	const struct completion c = {&lab_opts, "", "--help --version", command_at};
+	const struct completion c = {&lab_opts, "", "--help --version", lab_command_at};
 
 	if (a->n_files != 1 || strcmp(a->files[0], "bash") != 0) {
 		fputs("usage: weir-lab completion bash\n", stderr);
@@ -422,7 +425,7 @@ static void print_exit(FILE *out)
 	print_term(out, "Exit:", text, (int)strlen("Exit: "));
 }
 
-static void print_help(FILE *out)
+static void print_lab_help(FILE *out)
 {
 	fputs(lab_summary, out);
 	fputc('\n', out);
@@ -447,7 +450,7 @@ static void print_command(const struct lab_command *c, FILE *out)
 	print_exit(out);
 }
 
-static const char *name_at(const void *unused, unsigned i)
+static const char *lab_command_name_at(const void *unused, unsigned i)
 {
 	(void)unused;
 	return lab_commands[i].name;
@@ -473,7 +476,7 @@ int lab_main(int argc, char **argv, const char *version)
 		if (c != NULL) // `help run` as `run --help`
 			print_command(c, stdout);
 		else
-			print_help(stdout);
+			print_lab_help(stdout);
 		return lab_finish(LAB_DONE);
 	}
 	if (argc >= 2 && strcmp(argv[1], "--version") == 0) {
@@ -483,7 +486,7 @@ int lab_main(int argc, char **argv, const char *version)
 	if (c == NULL) {
 		const char *near = word == NULL ? NULL
 						: schema_closest(word, (unsigned)lab_n_commands,
-								 name_at, NULL);
+								 lab_command_name_at, NULL);
 
 		if (word == NULL)
 			fputs("usage: weir-lab COMMAND\n", stderr);

@@ -118,7 +118,8 @@ static void set_pfc(const struct speaker *host)
 	nic_set_pfc(host->f->hosts[host->i].nic, v.active);
 }
 
-static int make(struct discovery *d, struct speaker *s, uint32_t i, unsigned n_ports, bool is_host)
+static int make_speaker(struct discovery *d, struct speaker *s, uint32_t i, unsigned n_ports,
+			bool is_host)
 {
 	static const struct lldp_agent_ops of_switch = {switch_says, switch_sends, switch_event};
 	static const struct lldp_agent_ops of_host = {host_says, host_sends, host_event};
@@ -164,9 +165,9 @@ int discovery_create(struct fabric *f, struct discovery **out)
 	if (d->switches == NULL || d->hosts == NULL)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < sc->n_switches && err == 0; i++)
-		err = make(d, &d->switches[i], i, f->switches[i].policy->n_ports, false);
+		err = make_speaker(d, &d->switches[i], i, f->switches[i].policy->n_ports, false);
 	for (uint32_t i = 0; i < sc->n_hosts && err == 0; i++)
-		err = make(d, &d->hosts[i], i, sc->hosts[i].lldp.on ? 1 : 0, true);
+		err = make_speaker(d, &d->hosts[i], i, sc->hosts[i].lldp.on ? 1 : 0, true);
 	return err;
 }
 
@@ -199,7 +200,7 @@ static void look_at_switch(struct speaker *s, uint64_t now_ns)
 		fabric_new_policy(sw);
 }
 
-static void look_at_host(struct speaker *s, uint64_t now_ns)
+static void poll_host_agent(struct speaker *s, uint64_t now_ns)
 {
 	const struct fabric *f = s->f;
 
@@ -215,7 +216,7 @@ void discovery_look(struct discovery *d, uint64_t now_ns)
 	if (d == NULL)
 		return;
 	for (uint32_t i = 0; i < d->f->sc->n_hosts; i++)
-		look_at_host(&d->hosts[i], now_ns);
+		poll_host_agent(&d->hosts[i], now_ns);
 	for (uint32_t i = 0; i < d->f->sc->n_switches; i++)
 		look_at_switch(&d->switches[i], now_ns);
 }

@@ -31,8 +31,9 @@ struct parser {
 };
 
 // Reports the first mistake of a text; the others would follow from it. NULL.
-__attribute__((format(printf, 3, 4))) static void *wrong(struct parser *ps, const char *where,
-							 const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void *report_first_mistake(struct parser *ps,
+									const char *where,
+									const char *fmt, ...)
 {
 	struct cfg_pos at = ps->at;
 	char text[512];
@@ -57,7 +58,7 @@ static void skip_space(struct parser *ps)
 }
 
 // Goes on behind a word or sign if it is the next one.
-static bool take(struct parser *ps, const char *token)
+static bool accept_token(struct parser *ps, const char *token)
 {
 	size_t len = strlen(token);
 
@@ -110,8 +111,8 @@ static bool alike(struct parser *ps, const struct expr *a, const struct expr *b,
 {
 	if (a->any_unit || b->any_unit || plain(a->unit) == plain(b->unit))
 		return true;
-	wrong(ps, ps->text + b->column, "%s cannot be %s %s", unit_words[b->unit], doing,
-	      unit_words[a->unit]);
+	report_first_mistake(ps, ps->text + b->column, "%s cannot be %s %s", unit_words[b->unit],
+			     doing, unit_words[a->unit]);
 	return false;
 }
 
@@ -146,8 +147,9 @@ static struct expr *product(struct parser *ps, struct expr *e)
 			e->number = products[i].factor;
 			return e;
 		}
-	return wrong(ps, ps->text + e->kid[1]->column, "%s %s %s has no meaning here",
-		     unit_words[a], e->op == EX_MUL ? "times" : "divided by", unit_words[b]);
+	return report_first_mistake(ps, ps->text + e->kid[1]->column,
+				    "%s %s %s has no meaning here", unit_words[a],
+				    e->op == EX_MUL ? "times" : "divided by", unit_words[b]);
 }
 
 // ---- objects
@@ -186,7 +188,7 @@ static bool read_whole(const char *word, uint32_t *out)
 	return true;
 }
 
-static void add(struct selection *sel, struct expr_object o)
+static void select_object(struct selection *sel, struct expr_object o)
 {
 	sel->found |= (uint16_t)OBJ_BIT(o.kind);
 	if (!(sel->kinds & OBJ_BIT(o.kind)) || sel->n == MAX_OBJECTS)
@@ -196,12 +198,13 @@ static void add(struct selection *sel, struct expr_object o)
 }
 
 // Adds a host or port, or those of its classes that are named.
-static void add_classes(struct selection *sel, const struct parts *p, struct expr_object o)
+static void select_object_classes(struct selection *sel, const struct parts *p,
+				  struct expr_object o)
 {
 	const char *name = o.name;
 
 	if (p->cls == NULL) {
-		add(sel, o);
+		select_object(sel, o);
 		return;
 	}
 	o.kind++; // OBJ_HOST_CLASS or OBJ_QUEUE
@@ -212,7 +215,7 @@ static void add_classes(struct selection *sel, const struct parts *p, struct exp
 			continue;
 		o.cls = (int8_t)c;
 		o.name = arena_printf(sel->s->arena, "%s.%d", name, c);
-		add(sel, o);
+		select_object(sel, o);
 	}
 }
 
@@ -246,7 +249,7 @@ static void add_nodes(struct selection *sel, const struct parts *p, enum expr_ob
 			o.name = arena_printf(sel->s->arena, "%s/%s", name[i], p->conn);
 		}
 		if (p->port == NULL)
-			add_classes(sel, p, o);
+			select_object_classes(sel, p, o);
 		for (uint32_t k = 0; p->port != NULL && k < names->n_ports[i]; k++) {
 			char number[16];
 
@@ -256,7 +259,7 @@ static void add_nodes(struct selection *sel, const struct parts *p, enum expr_ob
 			o.kind = OBJ_PORT;
 			o.port = (uint16_t)k;
 			o.name = arena_printf(sel->s->arena, "%s.p%s", name[i], number);
-			add_classes(sel, p, o);
+			select_object_classes(sel, p, o);
 		}
 	}
 }
@@ -467,7 +470,7 @@ static bool read_stat(const char *word, struct expr_leaf *leaf, const char **why
 	return expr_stat_parse(word, &leaf->stat);
 }
 
-static bool read_number(const char *word, struct expr_leaf *leaf, const char **why)
+static bool read_leaf_number(const char *word, struct expr_leaf *leaf, const char **why)
 {
 	(void)why;
 	return read_whole(word, &leaf->number);
@@ -518,7 +521,7 @@ static const struct argument {
 	{TAKES_STAT, true, read_stat, "mean, min, max, now, p50, p99, "},
 	{TAKES_SIZE, false, read_size, "size < BYTES, "},
 	{TAKES_REASON, true, NULL, "the reason of a drop as in counters.md, "},
-	{TAKES_NUMBER, false, read_number, "a number from 1, "},
+	{TAKES_NUMBER, false, read_leaf_number, "a number from 1, "},
 	{TAKES_SOURCE, true, NULL, "static, cm, read, ack, cnp, none, "},
 	{TAKES_QUADRANT, true, NULL, "none, growing, shrinking, many, muted, "},
 };
@@ -554,11 +557,12 @@ static const char *raw_argument(struct parser *ps, char word[MAX_WORD])
 		;
 	snprintf(word, MAX_WORD, "%.*s", (int)(end - start), start);
 	if (end - start >= MAX_WORD)
-		wrong(ps, start, "this is too long");
+		report_first_mistake(ps, start, "this is too long");
 	if (*ps->p == '\0')
-		wrong(ps, ps->p,
-		      "expected , or ) behind the arguments; in a list of YAML a text with "
-		      "commas needs quotes");
+		report_first_mistake(
+			ps, ps->p,
+			"expected , or ) behind the arguments; in a list of YAML a text with "
+			"commas needs quotes");
 	return start;
 }
 
@@ -570,12 +574,14 @@ static bool read_time(struct parser *ps, const char *word, const char *where, ui
 
 	end = expr_number(word, &v, &unit, &why);
 	if (end == NULL)
-		return wrong(ps, where, "%s", why) != NULL;
+		return report_first_mistake(ps, where, "%s", why) != NULL;
 	if (*end != '\0' || (unit != EXPR_TIME && v != 0))
-		return wrong(ps, where, "a window is two times, such as 10ms, 20ms: %s is none",
-			     word) != NULL;
+		return report_first_mistake(ps, where,
+					    "a window is two times, such as 10ms, 20ms: %s is none",
+					    word) != NULL;
 	if (v > (double)ps->s->names->duration_ns)
-		return wrong(ps, where, "%s is after the end of the run", word) != NULL;
+		return report_first_mistake(ps, where, "%s is after the end of the run", word) !=
+		       NULL;
 	*ns = (uint64_t)v;
 	return true;
 }
@@ -588,13 +594,15 @@ static bool read_window(struct parser *ps, const char *word, const char *where,
 
 	if (!read_time(ps, word, where, &leaf->from_ns))
 		return false;
-	if (!take(ps, ","))
-		return wrong(ps, where, "a window is two times, such as 10ms, 20ms") != NULL;
+	if (!accept_token(ps, ","))
+		return report_first_mistake(ps, where,
+					    "a window is two times, such as 10ms, 20ms") != NULL;
 	where = raw_argument(ps, second);
 	if (!read_time(ps, second, where, &leaf->to_ns))
 		return false;
 	if (leaf->to_ns <= leaf->from_ns)
-		return wrong(ps, where, "the window does not end after it begins") != NULL;
+		return report_first_mistake(ps, where, "the window does not end after it begins") !=
+		       NULL;
 	leaf->windowed = true;
 	return true;
 }
@@ -603,7 +611,7 @@ static bool read_window(struct parser *ps, const char *word, const char *where,
 static bool not_selected(struct parser *ps, const char *where, const char *why)
 {
 	ps->failed |= ps->s->names->incomplete;
-	return wrong(ps, where, "%s", why) != NULL;
+	return report_first_mistake(ps, where, "%s", why) != NULL;
 }
 
 static bool is_among(const struct expr_object *all, uint32_t n, const struct expr_object *o)
@@ -626,7 +634,7 @@ static bool more_objects(struct parser *ps, const char *word, const char *where,
 	if (!expr_select(ps->s, leaf->fn, word, &own, &why))
 		return not_selected(ps, where, why);
 	if (leaf->n_objects + own.n_objects > MAX_TOGETHER)
-		return wrong(ps, where, "these are too many names") != NULL;
+		return report_first_mistake(ps, where, "these are too many names") != NULL;
 	all = arena_alloc(ps->s->arena, (leaf->n_objects + own.n_objects) * sizeof(*all));
 	memcpy(all, leaf->objects, leaf->n_objects * sizeof(*all));
 	leaf->objects = all;
@@ -650,16 +658,18 @@ static bool option(struct parser *ps, struct expr_leaf *leaf)
 	if (isdigit((unsigned char)word[0]))
 		return read_window(ps, word, where, leaf);
 	if (leaf->windowed)
-		return wrong(ps, where, "the window is the last of all arguments") != NULL;
+		return report_first_mistake(ps, where, "the window is the last of all arguments") !=
+		       NULL;
 	if (why != NULL)
-		return wrong(ps, where, "%s", why) != NULL;
+		return report_first_mistake(ps, where, "%s", why) != NULL;
 	if (fn->takes & TAKES_MORE)
 		return more_objects(ps, word, where, leaf);
 	for (unsigned i = 0; i < N(arguments); i++)
 		if (fn->takes & arguments[i].takes)
 			hints = arena_printf(ps->s->arena, "%s%s", hints, arguments[i].hint);
-	return wrong(ps, where, "%s means nothing to %s: it takes %s%sa window of two times", word,
-		     fn->name, hints, fn->takes != 0 ? "and " : "") != NULL;
+	return report_first_mistake(ps, where,
+				    "%s means nothing to %s: it takes %s%sa window of two times",
+				    word, fn->name, hints, fn->takes != 0 ? "and " : "") != NULL;
 }
 
 // Nothing is named: all hosts or all switches, for a function that knows what that is.
@@ -669,8 +679,8 @@ static bool everything(struct parser *ps, struct expr_leaf *leaf, const char *wh
 	bool switches = (leaf->fn->kinds & OBJ_BIT(OBJ_ALL_SWITCHES)) != 0;
 
 	if (!switches && !(leaf->fn->kinds & OBJ_BIT(OBJ_ALL_HOSTS)))
-		return wrong(ps, where, "%s needs to know of what: %s(%s)", leaf->fn->name,
-			     leaf->fn->name, leaf->fn->args) != NULL;
+		return report_first_mistake(ps, where, "%s needs to know of what: %s(%s)",
+					    leaf->fn->name, leaf->fn->name, leaf->fn->args) != NULL;
 	*o = (struct expr_object){.kind = switches ? OBJ_ALL_SWITCHES : OBJ_ALL_HOSTS,
 				  .cls = ANY_CLASS,
 				  .name = "all"};
@@ -706,7 +716,7 @@ static struct expr *leaf_call(struct parser *ps, const struct expr_func *fn, con
 	struct expr_leaf *leaf;
 
 	if (s->n_leaves == EXPR_MAX_LEAVES)
-		return wrong(ps, where, "the scenario asks for too many numbers");
+		return report_first_mistake(ps, where, "the scenario asks for too many numbers");
 	leaf = arena_alloc(s->arena, sizeof(*leaf));
 	*leaf = (struct expr_leaf){.fn = fn,
 				   .to_ns = UINT64_MAX,
@@ -718,27 +728,31 @@ static struct expr *leaf_call(struct parser *ps, const struct expr_func *fn, con
 	e->unit = fn->unit;
 	s->leaves = room_for_one(s->arena, s->leaves, s->n_leaves, sizeof(struct expr_leaf *));
 	s->leaves[s->n_leaves++] = leaf;
-	if (!take(ps, "("))
+	if (!accept_token(ps, "("))
 		return everything(ps, leaf, where) ? e : NULL;
 	if (!first_argument(ps, leaf))
 		return NULL;
-	while (take(ps, ","))
+	while (accept_token(ps, ","))
 		if (!option(ps, leaf))
 			return NULL;
 	// A flow without a last message is never done.
 	for (uint32_t i = 0; fn->ends && i < leaf->n_objects; i++)
 		if (s->names->endless[leaf->objects[i].node])
-			return wrong(ps, where,
-				     "%s is endless and never done: give the flow a `size`, and a "
-				     "`count` or a `stop`",
-				     leaf->objects[i].name);
+			return report_first_mistake(
+				ps, where,
+				"%s is endless and never done: give the flow a `size`, and a "
+				"`count` or a `stop`",
+				leaf->objects[i].name);
 	if (fn->takes & TAKES_BYTES && leaf->bytes == UINT64_MAX)
-		return wrong(ps, ps->p, "above which length: %s(%s)", fn->name, fn->args);
+		return report_first_mistake(ps, ps->p, "above which length: %s(%s)", fn->name,
+					    fn->args);
 	if (fn->takes & TAKES_POOL && leaf->choice < 0)
-		return wrong(ps, ps->p,
-			     "which pool: ingress, headroom, egress_lossy or egress_lossless");
-	if (!take(ps, ")"))
-		return wrong(ps, ps->p, "expected , or ) in the arguments of %s", fn->name);
+		return report_first_mistake(
+			ps, ps->p,
+			"which pool: ingress, headroom, egress_lossy or egress_lossless");
+	if (!accept_token(ps, ")"))
+		return report_first_mistake(ps, ps->p, "expected , or ) in the arguments of %s",
+					    fn->name);
 	return e;
 }
 
@@ -767,8 +781,9 @@ static struct expr *list_call(struct parser *ps, const struct expr_func *fn, con
 	struct expr_leaf w = {0};
 
 	e->list = fn->list;
-	if (!take(ps, "("))
-		return wrong(ps, ps->p, "%s needs a list: %s(rate(h*))", fn->name, fn->name);
+	if (!accept_token(ps, "("))
+		return report_first_mistake(ps, ps->p, "%s needs a list: %s(rate(h*))", fn->name,
+					    fn->name);
 	do {
 		struct expr *kid;
 
@@ -788,9 +803,10 @@ static struct expr *list_call(struct parser *ps, const struct expr_func *fn, con
 		else
 			last->next = kid;
 		last = kid;
-	} while (take(ps, ","));
-	if (!take(ps, ")"))
-		return wrong(ps, ps->p, "expected , or ) in the arguments of %s", fn->name);
+	} while (accept_token(ps, ","));
+	if (!accept_token(ps, ")"))
+		return report_first_mistake(ps, ps->p, "expected , or ) in the arguments of %s",
+					    fn->name);
 	// The window of a list is that of each function inside that has none.
 	for (uint32_t i = first_leaf; w.windowed && i < ps->s->n_leaves; i++) {
 		struct expr_leaf *leaf = ps->s->leaves[i];
@@ -819,9 +835,10 @@ static struct expr *parse_call(struct parser *ps)
 			arena_text(ps->s->arena, where, len < MAX_WORD ? len : MAX_WORD - 1);
 		const char *near = expr_func_closest(name);
 
-		return wrong(ps, where, "there is no function %s%s%s%s", name,
-			     near == NULL ? "" : ": did you mean ", near == NULL ? "" : near,
-			     near == NULL ? "; see weir-lab help functions" : "?");
+		return report_first_mistake(ps, where, "there is no function %s%s%s%s", name,
+					    near == NULL ? "" : ": did you mean ",
+					    near == NULL ? "" : near,
+					    near == NULL ? "; see weir-lab help functions" : "?");
 	}
 	ps->p += len;
 	return fn->method == BY_LIST ? list_call(ps, fn, where) : leaf_call(ps, fn, where);
@@ -840,7 +857,7 @@ static struct expr *parse_factor(struct parser *ps)
 		e = new_node(ps, EX_NUMBER, where);
 		end = expr_number(where, &e->number, &unit, &why);
 		if (end == NULL)
-			return wrong(ps, where, "%s", why);
+			return report_first_mistake(ps, where, "%s", why);
 		ps->p = end;
 		e->unit = (uint8_t)unit;
 		e->any_unit = unit == EXPR_COUNT && e->number == 0;
@@ -849,16 +866,16 @@ static struct expr *parse_factor(struct parser *ps)
 	if (isalpha((unsigned char)*where))
 		return parse_call(ps);
 	if (*where != '(' && *where != '-')
-		return wrong(ps, where,
-			     *where == '\0' ? "the expression ends too early"
-					    : "expected a number, a function or (");
+		return report_first_mistake(ps, where,
+					    *where == '\0' ? "the expression ends too early"
+							   : "expected a number, a function or (");
 	if (++ps->depth > MAX_DEPTH)
-		return wrong(ps, where, "too many parentheses");
+		return report_first_mistake(ps, where, "too many parentheses");
 	ps->p++;
 	if (*where == '(') {
 		e = parse_sum(ps);
-		if (e != NULL && !take(ps, ")"))
-			return wrong(ps, ps->p, "expected )");
+		if (e != NULL && !accept_token(ps, ")"))
+			return report_first_mistake(ps, ps->p, "expected )");
 	} else {
 		const struct expr *kid = parse_factor(ps);
 
@@ -887,7 +904,7 @@ static struct expr *parse_operators(struct parser *ps, unsigned least)
 	struct expr *a = parse_factor(ps), *b, *e;
 
 	for (unsigned i = 0; a != NULL && i < N(ops);) {
-		if (ops[i].strength < least || !take(ps, ops[i].token)) {
+		if (ops[i].strength < least || !accept_token(ps, ops[i].token)) {
 			i++;
 			continue;
 		}
@@ -930,10 +947,10 @@ static struct expr *parse_check(struct parser *ps)
 
 	if (a == NULL)
 		return NULL;
-	while (i < N(ops) && !take(ps, ops[i].token))
+	while (i < N(ops) && !accept_token(ps, ops[i].token))
 		i++;
 	if (i == N(ops))
-		return wrong(
+		return report_first_mistake(
 			ps, ps->p,
 			"expected a comparison: == != < <= > >=, within .. of, between .. and");
 	b = parse_sum(ps);
@@ -944,8 +961,9 @@ static struct expr *parse_check(struct parser *ps)
 	e->kid[1] = b;
 	if (ops[i].then == NULL)
 		return e;
-	if (!take(ps, ops[i].then))
-		return wrong(ps, ps->p, "expected `%s`, as in: %s", ops[i].then, ops[i].example);
+	if (!accept_token(ps, ops[i].then))
+		return report_first_mistake(ps, ps->p, "expected `%s`, as in: %s", ops[i].then,
+					    ops[i].example);
 	e->kid[2] = c = parse_sum(ps);
 	if (c == NULL || !alike(ps, a, c, "compared with"))
 		return NULL;
@@ -963,15 +981,15 @@ const struct expr *expr_parse(struct expr_set *s, const char *text, struct cfg_p
 	struct expr *e;
 
 	if (strlen(text) > EXPR_MAX_TEXT)
-		return wrong(&ps, text, "longer than %d characters", EXPR_MAX_TEXT);
+		return report_first_mistake(&ps, text, "longer than %d characters", EXPR_MAX_TEXT);
 	e = want == EXPR_CHECK ? parse_check(&ps) : parse_sum(&ps);
 	if (e == NULL)
 		return NULL;
 	skip_space(&ps);
 	if (*ps.p != '\0' && want == EXPR_VALUE && strchr("=<>", *ps.p) != NULL)
-		return wrong(&ps, ps.p, "what is recorded has no comparison");
+		return report_first_mistake(&ps, ps.p, "what is recorded has no comparison");
 	if (*ps.p != '\0')
-		return wrong(&ps, ps.p, "expected the end of the expression");
+		return report_first_mistake(&ps, ps.p, "expected the end of the expression");
 	e->first_leaf = first;
 	e->n_leaves = s->n_leaves - first;
 	return e;

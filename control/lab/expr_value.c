@@ -321,7 +321,7 @@ static struct bounds bounds_of(const struct expr *e, uint32_t i, const struct ex
 	}
 }
 
-static bool fits(const struct bounds *b, double v)
+static bool is_within_bounds(const struct bounds *b, double v)
 {
 	if (v != v || b->low != b->low || b->high != b->high)
 		return false;
@@ -339,7 +339,7 @@ static unsigned digits_of(const struct expr *e, uint32_t i, const struct expr_en
 	for (; digits < EXPR_ALL_DIGITS; digits++) {
 		struct bounds b = bounds_of(e, i, env, digits);
 
-		if (x != x || fits(&b, as_printed(expr_unit(e), x, digits)) == pass)
+		if (x != x || is_within_bounds(&b, as_printed(expr_unit(e), x, digits)) == pass)
 			break;
 	}
 	return digits;
@@ -400,9 +400,9 @@ struct expr_verdict expr_check(const struct expr *e, const struct expr_env *env)
 		struct bounds b = bounds_of(e, i, env, 0);
 		double x = element(e->kid[0], i, env);
 
-		if (i != 0 && (fits(&b, x) || !v.pass))
+		if (i != 0 && (is_within_bounds(&b, x) || !v.pass))
 			continue;
-		v.pass = fits(&b, x);
+		v.pass = is_within_bounds(&b, x);
 		v.worst = x;
 		shown = i;
 	}

@@ -446,7 +446,7 @@ static struct fabric_fault *next_under(struct fabric_fault *x, uint32_t after)
 	return next;
 }
 
-static void begin(void *arg, uint64_t now_ns)
+static void begin_fault(void *arg, uint64_t now_ns)
 {
 	struct fabric_fault *x = arg;
 
@@ -458,7 +458,7 @@ static void begin(void *arg, uint64_t now_ns)
 
 // The latest of those that are left counts again: a link that was cut twice is up when both cuts
 // are over.
-static void end(void *arg, uint64_t now_ns)
+static void end_fault(void *arg, uint64_t now_ns)
 {
 	struct fabric_fault *x = arg, *y;
 
@@ -487,10 +487,10 @@ static int fabric_faults(struct fabric *f)
 
 		f->faults[i] = (struct fabric_fault){.f = f, .sc = x};
 		if (x->for_ns < UINT64_MAX - x->at_ns)
-			err = vclock_at(&f->clock, x->at_ns + x->for_ns, end, &f->faults[i]);
+			err = vclock_at(&f->clock, x->at_ns + x->for_ns, end_fault, &f->faults[i]);
 	}
 	for (uint32_t i = 0; i < sc->n_faults && err == 0; i++)
-		err = vclock_at(&f->clock, sc->faults[i].at_ns, begin, &f->faults[i]);
+		err = vclock_at(&f->clock, sc->faults[i].at_ns, begin_fault, &f->faults[i]);
 	return err;
 }
 

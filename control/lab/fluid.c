@@ -293,7 +293,7 @@ struct fluid_job {
 	uint64_t n_late; // steps of the model in the second half
 };
 
-static int complain(const struct fluid_job *j, const char *what)
+static int report_fluid_error(const struct fluid_job *j, const char *what)
 {
 	fprintf(stderr, "weir-lab fluid: %s: %s\n", j->sc->file, what);
 	return LAB_MISUSED;
@@ -340,12 +340,13 @@ static int find_bottleneck(struct fluid_job *j)
 			flow_each_pair(f, count_flows, j);
 	}
 	if (j->n_flows == 0)
-		return complain(j, "no endless flow obeys DCQCN by the paper's rules (nic: {cc: "
-				   "paper}), and the model has only such flows: --senders 8 "
-				   "puts eight of them into one port, in place of messages");
+		return report_fluid_error(
+			j, "no endless flow obeys DCQCN by the paper's rules (nic: {cc: "
+			   "paper}), and the model has only such flows: --senders 8 "
+			   "puts eight of them into one port, in place of messages");
 	l = &j->sc->links[j->sc->hosts[j->dst].link];
 	if (!l->end[0].is_switch && !l->end[1].is_switch)
-		return complain(j, "the hosts are joined without a switch");
+		return report_fluid_error(j, "the hosts are joined without a switch");
 	j->sw = l->end[l->end[0].is_switch ? 0 : 1].node;
 	j->port = l->end[l->end[0].is_switch ? 0 : 1].port;
 	j->speed_bps = (double)l->speed_bps;
@@ -367,8 +368,9 @@ static int find_params(struct fluid_job *j)
 	snprintf(j->name, sizeof(j->name), "%s.p%" PRIu32 ".%" PRIu32, j->sc->switches[j->sw].name,
 		 j->port + 1, j->queue);
 	if (!w->enabled || !w->ecn || c->kmax_bytes <= c->kmin_bytes)
-		return complain(j, "its busiest queue does not mark by a curve (wred: ecn: on, "
-				   "kmin below kmax)");
+		return report_fluid_error(
+			j, "its busiest queue does not mark by a curve (wred: ecn: on, kmin below "
+			   "kmax)");
 	j->duration_s = (double)j->sc->duration_ns / ns_per_s;
 	j->frame_bytes = j->flow->payload + FRAME_HEADERS;
 	j->line_bytes = j->frame_bytes + (double)LINK_OVERHEAD_BYTES;
@@ -388,11 +390,11 @@ static int find_params(struct fluid_job *j)
 		.min_pps = (double)cc->rmin_bps / 8 / j->line_bytes,
 	};
 	if (cc->np_gap_ns == 0)
-		return complain(j, "its receivers send a CNP per mark, which the model does not "
-				   "know");
+		return report_fluid_error(
+			j, "its receivers send a CNP per mark, which the model does not know");
 	// There and back: a mark goes to the receiver, a CNP to the sender, its data to the queue.
 	if (ideal_create(j->sc, &ideal) != 0)
-		return complain(j, "there is not enough memory");
+		return report_fluid_error(j, "there is not enough memory");
 	ideal_find(ideal, j->src, j->dst, &path);
 	ideal_destroy(ideal);
 	for (uint32_t l = 0; l < path.n; l++)
@@ -434,7 +436,7 @@ static int run_fluid(struct fluid_job *j)
 
 	j->point = fluid_fixed_point(&j->p);
 	if (fluid_run(&j->p, j->duration_s, j->duration_s / ROWS, 0, fluid_step, j) != 0)
-		return complain(j, "there is not enough memory for so long a loop");
+		return report_fluid_error(j, "there is not enough memory for so long a loop");
 	for (unsigned i = 0; i < N_ROWS; i++) {
 		const double at_rest[N_ROWS] = {p->q * j->frame_bytes, p->p, rate_of(j, p->rc),
 						p->alpha};
@@ -472,7 +474,7 @@ static int run_packets(struct fluid_job *j)
 	    measure_start(j->measure, j->fabric, j->traffic) != 0 ||
 	    fabric_run_until(j->fabric, j->sc->duration_ns) != 0 ||
 	    measure_finish(j->measure, j->sc->duration_ns) != 0)
-		return complain(j, "there is not enough memory for the packet run");
+		return report_fluid_error(j, "there is not enough memory for the packet run");
 	j->of_packets[ROW_QUEUE] = late_mean(j, 0);
 	j->of_packets[ROW_MARKED] = late_mean(j, 1);
 	j->of_packets[ROW_RATE] = late_mean(j, 2) / j->n_flows;
@@ -522,7 +524,7 @@ static void print_table(const struct fluid_job *j)
 			j->duration_s * 1e3);
 }
 
-static struct json_object *number(double v)
+static struct json_object *json_number_or_null(double v)
 {
 	char text[32];
 
@@ -539,17 +541,19 @@ static struct json_object *to_json(const struct fluid_job *j)
 	json_object_object_add(o, "scenario", json_object_new_string(j->sc->name));
 	json_object_object_add(o, "queue", json_object_new_string(j->name));
 	json_object_object_add(o, "flows", json_object_new_int64(j->n_flows));
-	json_object_object_add(o, "loop_delay_ns", number(j->p.delay_s * ns_per_s));
+	json_object_object_add(o, "loop_delay_ns", json_number_or_null(j->p.delay_s * ns_per_s));
 	json_object_object_add(o, "fixed_point", json_object_new_boolean(j->point.found));
 	if (j->point.found) {
-		json_object_object_add(o, "phase_margin_degrees", number(j->point.margin_deg));
-		json_object_object_add(o, "crossover_hz", number(j->point.crossover_hz));
+		json_object_object_add(o, "phase_margin_degrees",
+				       json_number_or_null(j->point.margin_deg));
+		json_object_object_add(o, "crossover_hz",
+				       json_number_or_null(j->point.crossover_hz));
 	}
 	for (unsigned i = 0; i < N_ROWS; i++) {
 		row = json_object_new_object();
-		json_object_object_add(row, "fixed_point", number(j->at_rest[i]));
-		json_object_object_add(row, "fluid", number(j->of_fluid[i]));
-		json_object_object_add(row, "packets", number(j->of_packets[i]));
+		json_object_object_add(row, "fixed_point", json_number_or_null(j->at_rest[i]));
+		json_object_object_add(row, "fluid", json_number_or_null(j->of_fluid[i]));
+		json_object_object_add(row, "packets", json_number_or_null(j->of_packets[i]));
 		json_object_object_add(o, rows[i].key, row);
 	}
 	return o;
@@ -613,7 +617,7 @@ static int put_page(const struct fluid_job *j, FILE *out)
 	return 0;
 }
 
-static int publish(const struct fluid_job *j, const struct lab_args *a)
+static int publish_fluid_job(const struct fluid_job *j, const struct lab_args *a)
 {
 	static const char *const files[] = {"fluid.json", "report.html"};
 	struct json_object *o = to_json(j);
@@ -690,8 +694,9 @@ static int load_senders(struct fluid_job *j, const struct lab_args *a, struct di
 		names = arena_printf(&arena, "%s%s%s", names, i != 0 ? ", " : "",
 				     j->sc->hosts[hosts[i]].name);
 	if (n == 0) {
-		complain(j, "no host of its flows obeys DCQCN by the paper's rules (nic: {cc: "
-			    "paper}), and the model has only such hosts");
+		report_fluid_error(
+			j, "no host of its flows obeys DCQCN by the paper's rules (nic: {cc: "
+			   "paper}), and the model has only such hosts");
 	} else if (a->senders % n != 0) {
 		fprintf(stderr, "weir-lab fluid: --senders: %u flows cannot be shared evenly by "
 			"%" PRIu32 " hosts: give a multiple of it, or fewer\n", a->senders, n);
@@ -721,7 +726,7 @@ static int load_senders(struct fluid_job *j, const struct lab_args *a, struct di
 
 // A scenario whose policies compile, made but not started. Only what the comparison needs is
 // recorded, and nothing is expected.
-static int prepare(struct fluid_job *j, struct diags *d)
+static int prepare_fluid_job(struct fluid_job *j, struct diags *d)
 {
 	static const char *const what[] = {"queue", "mark_share", "rate"};
 	struct diag_sink s = {.file = j->sc->file, .document = "scenario"};
@@ -729,7 +734,7 @@ static int prepare(struct fluid_job *j, struct diags *d)
 	int code;
 
 	if (traffic_create(j->sc, &j->traffic) != 0)
-		return complain(j, "there is not enough memory");
+		return report_fluid_error(j, "there is not enough memory");
 	traffic_hooks(j->traffic, &hooks);
 	if (fabric_create(j->sc, &hooks, &j->fabric, d) != 0)
 		return LAB_MISUSED;
@@ -764,12 +769,12 @@ int lab_fluid(const struct lab_args *a)
 	if (scenario_load(a->files[0], a->sets, a->n_sets, &j->sc, &d) != 0)
 		code = LAB_MISUSED;
 	else if (j->sc->until_done)
-		code = complain(j, "the curves are of a fixed time: give a `duration` in place of "
-				   "`until`");
+		code = report_fluid_error(
+			j, "the curves are of a fixed time: give a `duration` in place of `until`");
 	else if (a->senders != 0)
 		code = load_senders(j, a, &d);
 	if (code == LAB_DONE)
-		code = prepare(j, &d);
+		code = prepare_fluid_job(j, &d);
 	diags_print(&d);
 	diags_fini(&d);
 	if (code == LAB_DONE && !lab_can_write(a->out))
@@ -779,7 +784,7 @@ int lab_fluid(const struct lab_args *a)
 	if (code == LAB_DONE)
 		code = run_packets(j);
 	if (code == LAB_DONE)
-		code = publish(j, a);
+		code = publish_fluid_job(j, a);
 	measure_destroy(j->measure);
 	traffic_destroy(j->traffic);
 	fabric_destroy(j->fabric);

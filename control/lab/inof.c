@@ -53,7 +53,7 @@ struct lab_inof {
 
 // ---- switches
 
-static const uint8_t *mac_of(void *arg, unsigned port)
+static const uint8_t *registrar_port_mac(void *arg, unsigned port)
 {
 	const struct registrar *s = arg;
 
@@ -85,9 +85,10 @@ static bool is_elsewhere(void *arg, unsigned port, const uint8_t mac[6], struct 
 }
 
 // As the policy of the switch says now. 0 or -ENOMEM.
-static int take_policy(struct registrar *s, uint32_t i, uint64_t now_ns)
+static int take_inof_policy(struct registrar *s, uint32_t i, uint64_t now_ns)
 {
-	static const struct inof_ops ops = {mac_of, switch_sends, switch_event, is_elsewhere};
+	static const struct inof_ops ops = {registrar_port_mac, switch_sends, switch_event,
+					    is_elsewhere};
 	const struct inof_zone *zones;
 	struct inof_conf conf;
 	unsigned n;
@@ -127,7 +128,7 @@ static void look_at_switch(struct registrar *s, uint64_t now_ns)
 }
 
 // After what others say.
-static void act(struct lab_inof *in, struct registrar *s, uint64_t now_ns)
+static void poll_registrar(struct lab_inof *in, struct registrar *s, uint64_t now_ns)
 {
 	if (s->registry != NULL)
 		inof_poll(s->registry, now_ns);
@@ -212,7 +213,7 @@ static void offer_all(const struct station *s)
 	}
 }
 
-static void look_at_host(struct station *s, uint64_t now_ns)
+static void poll_station(struct station *s, uint64_t now_ns)
 {
 	bool up = wire_ops.link_up(fabric_host_end(s->f, s->i)), changed = up != s->up;
 
@@ -310,7 +311,7 @@ int lab_inof_create(struct fabric *f, struct lab_inof **out)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < sc->n_switches && err == 0; i++) {
 		in->switches[i].sw = &f->switches[i];
-		err = take_policy(&in->switches[i], i, 0);
+		err = take_inof_policy(&in->switches[i], i, 0);
 	}
 	for (uint32_t i = 0; i < sc->n_hosts && err == 0; i++)
 		err = make_host(&in->hosts[i], f, i);
@@ -345,7 +346,7 @@ void lab_inof_look(struct lab_inof *in, uint64_t now_ns)
 	if (in == NULL)
 		return;
 	for (uint32_t i = 0; i < in->f->sc->n_hosts; i++)
-		look_at_host(&in->hosts[i], now_ns);
+		poll_station(&in->hosts[i], now_ns);
 	for (uint32_t i = 0; i < in->f->sc->n_switches; i++) {
 		look_at_switch(&in->switches[i], now_ns);
 		lab_inof_peers_registry(in->peers, i, in->switches[i].registry);
@@ -353,7 +354,7 @@ void lab_inof_look(struct lab_inof *in, uint64_t now_ns)
 	if (lab_inof_peers_look(in->peers, now_ns) != 0)
 		in->f->out_of_memory = true;
 	for (uint32_t i = 0; i < in->f->sc->n_switches; i++)
-		act(in, &in->switches[i], now_ns);
+		poll_registrar(in, &in->switches[i], now_ns);
 }
 
 void lab_inof_cut_off(struct lab_inof *in, uint32_t sw, bool on)
@@ -364,7 +365,7 @@ void lab_inof_cut_off(struct lab_inof *in, uint32_t sw, bool on)
 
 void lab_inof_new_policy(struct lab_inof *in, uint32_t sw, uint64_t now_ns)
 {
-	if (in != NULL && take_policy(&in->switches[sw], sw, now_ns) != 0)
+	if (in != NULL && take_inof_policy(&in->switches[sw], sw, now_ns) != 0)
 		in->f->out_of_memory = true;
 }
 

@@ -91,7 +91,7 @@ void lab_inof_peers_registry(struct lab_inof_peers *p, uint32_t sw, struct inof_
 // ---- what a switch says
 
 // Of the host at a place. False: there is no memory.
-static bool say(struct peer *s, unsigned place, const struct word *w)
+static bool append_peer_word(struct peer *s, unsigned place, const struct word *w)
 {
 	if (s->n == s->room) {
 		uint32_t room = 2 * s->room + 64;
@@ -107,7 +107,7 @@ static bool say(struct peer *s, unsigned place, const struct word *w)
 }
 
 // The host at a place as the registry has it.
-static struct word word_of(const struct peer *s, unsigned place, uint64_t now_ns)
+static struct word peer_word_of_host(const struct peer *s, unsigned place, uint64_t now_ns)
 {
 	struct word w = {.at_ns = now_ns};
 	struct inof_host_view h;
@@ -128,11 +128,12 @@ static bool say_ends(struct peer *s, enum inof_reason why, uint64_t now_ns)
 		struct word end = s->said[i];
 
 		if (end.len == 0 || end.reason != INOF_NO_FAULT ||
-		    (why == INOF_AGED_OUT && ip_key_same(word_of(s, i, now_ns).ip, end.ip)))
+		    (why == INOF_AGED_OUT &&
+		     ip_key_same(peer_word_of_host(s, i, now_ns).ip, end.ip)))
 			continue;
 		end.at_ns = now_ns;
 		end.reason = why;
-		if (!say(s, i, &end))
+		if (!append_peer_word(s, i, &end))
 			return false;
 	}
 	return true;
@@ -148,12 +149,12 @@ static bool say_changes(struct peer *s, uint64_t now_ns)
 	if (!say_ends(s, INOF_AGED_OUT, now_ns))
 		return false;
 	for (unsigned i = 0; i < INOF_HOSTS; i++) {
-		const struct word w = word_of(s, i, now_ns), *old = &s->said[i];
+		const struct word w = peer_word_of_host(s, i, now_ns), *old = &s->said[i];
 
 		if (w.len != 0 &&
 		    (w.reason != old->reason || w.len != old->len ||
 		     memcmp(w.tlv, old->tlv, w.len) != 0) &&
-		    !say(s, i, &w))
+		    !append_peer_word(s, i, &w))
 			return false;
 	}
 	s->change = change;

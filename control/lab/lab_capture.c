@@ -31,13 +31,13 @@ struct lab_capture {
 	struct port *ports; // by port of the scenario
 };
 
-static void note(struct lab_capture *c, bool ok)
+static void note_capture_error(struct lab_capture *c, bool ok)
 {
 	if (!ok && c->err == 0)
 		c->err = errno != 0 ? -errno : -EIO;
 }
 
-static void take(struct lab_capture *c, uint32_t sw, const struct tap_record *rec)
+static void take_tap_record(struct lab_capture *c, uint32_t sw, const struct tap_record *rec)
 {
 	const struct scenario *sc = c->sc;
 	struct port *p = &c->ports[sc->switches[sw].first_port + rec->meta.port];
@@ -58,7 +58,7 @@ static void take(struct lab_capture *c, uint32_t sw, const struct tap_record *re
 	c->n_bytes += most;
 	c->counts.written++;
 	p->written++;
-	note(c, capture_frame_write(c->out, p->interface, &r, rec->data));
+	note_capture_error(c, capture_frame_write(c->out, p->interface, &r, rec->data));
 }
 
 void lab_capture_stepped(struct lab_capture *c, uint32_t sw)
@@ -70,7 +70,7 @@ void lab_capture_stepped(struct lab_capture *c, uint32_t sw)
 	for (unsigned w = 0; w < t->n_workers; w++)
 		while ((n = tap_read(t, w, rec, WINDOW)) != 0) {
 			for (unsigned i = 0; i < n; i++)
-				take(c, sw, rec[i]);
+				take_tap_record(c, sw, rec[i]);
 			tap_release(t, w, n);
 		}
 }
@@ -91,7 +91,7 @@ static void write_interface(struct lab_capture *c, const struct sc_end *e, uint3
 
 	snprintf(name, sizeof(name), "%s.p%u", sc->switches[e->node].name, e->port + 1);
 	c->ports[sc->switches[e->node].first_port + e->port].interface = number;
-	note(c, pcapng_interface(c->out, &i));
+	note_capture_error(c, pcapng_interface(c->out, &i));
 }
 
 static int tap_switch(struct lab_capture *c, uint32_t sw)
@@ -136,7 +136,7 @@ int lab_capture_start(struct fabric *f, const char *dir, struct lab_capture **ou
 	if (c->out == NULL)
 		return -errno;
 	setvbuf(c->out, NULL, _IOFBF, BUFFER_BYTES);
-	note(c, pcapng_section(c->out, f->sc->name));
+	note_capture_error(c, pcapng_section(c->out, f->sc->name));
 	for (uint32_t i = 0; i < f->sc->n_captured; i++)
 		write_interface(c, &f->sc->captured[i], i);
 	f->capture = c;
@@ -167,7 +167,7 @@ int lab_capture_finish(struct lab_capture *c, uint64_t end_ns)
 		};
 
 		c->counts.cut += lost;
-		note(c, pcapng_statistics(c->out, &s));
+		note_capture_error(c, pcapng_statistics(c->out, &s));
 	}
 	c->counts.bytes = (uint64_t)ftello(c->out);
 	err = report_finish(c->out);

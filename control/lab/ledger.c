@@ -71,7 +71,7 @@ void storm_log_catch_up(struct storm_log *l, uint32_t sw, const struct weir_swit
 		}
 }
 
-static bool fits(const struct storm_record *r, const struct storm_pick *p)
+static bool storm_record_matches(const struct storm_record *r, const struct storm_pick *p)
 {
 	return r->what == p->what && (p->sw == UINT32_MAX || r->sw == p->sw) &&
 	       (p->port < 0 || r->port == p->port) && (p->cls < 0 || r->cls == p->cls) &&
@@ -83,7 +83,7 @@ uint64_t storm_log_count(const struct storm_log *l, const struct storm_pick *p)
 	uint64_t n = 0;
 
 	for (uint32_t i = 0; i < l->n; i++)
-		n += fits(&l->records[i], p);
+		n += storm_record_matches(&l->records[i], p);
 	return n;
 }
 
@@ -99,7 +99,8 @@ bool storm_log_nth(const struct storm_log *l, const struct storm_pick *p, uint64
 		for (uint32_t i = 0; i < l->n; i++) {
 			uint64_t t = l->records[i].t_ns;
 
-			if (!fits(&l->records[i], p) || (n != 0 && t <= last) || t > next)
+			if (!storm_record_matches(&l->records[i], p) || (n != 0 && t <= last) ||
+			    t > next)
 				continue;
 			same = t == next ? same + 1 : 1;
 			next = t;
@@ -122,7 +123,7 @@ static enum pair_source source_of(const struct flow_row *r, const struct flow_se
 	return now == PAIR_STATIC || now == PAIR_CM || now == PAIR_READ ? now : PAIR_NONE;
 }
 
-static void take(void *arg, uint32_t place, const struct flow_row *r)
+static void take_flow_row(void *arg, uint32_t place, const struct flow_row *r)
 {
 	struct flow_book *b = arg;
 	struct flow_seen *s = &b->seen[place];
@@ -138,7 +139,7 @@ static void take(void *arg, uint32_t place, const struct flow_row *r)
 void flow_book_look(struct flow_book *b, struct weir_switch *sw, uint64_t now_ns)
 {
 	const struct flows_look look = {
-		.now_ns = now_ns, .n = switch_flows_places(sw), .fn = take, .arg = b};
+		.now_ns = now_ns, .n = switch_flows_places(sw), .fn = take_flow_row, .arg = b};
 
 	if (b->seen == NULL && look.n != 0) {
 		b->seen = calloc(look.n, sizeof(*b->seen));
@@ -198,7 +199,7 @@ static enum nic_pair verdict(const struct fabric *f, const struct cnp_record *r)
 	return nic_pair_now(f->hosts[i].nic, r->sender_qp, to, flow_key_qp(&r->key));
 }
 
-static void count(struct cnp_counts *c, const struct cnp_record *r, enum nic_pair v)
+static void count_cnp(struct cnp_counts *c, const struct cnp_record *r, enum nic_pair v)
 {
 	c->sent++;
 	c->late += v == NIC_PAIR_LATE;
@@ -219,8 +220,8 @@ void cnp_judge_look(struct fabric *f, uint32_t sw)
 			const struct cnp_record *r = &records[i];
 			enum nic_pair v = verdict(f, r);
 
-			count(&queues[(uint32_t)r->port * N_QUEUES + r->queue], r, v);
-			count(&j->all, r, v);
+			count_cnp(&queues[(uint32_t)r->port * N_QUEUES + r->queue], r, v);
+			count_cnp(&j->all, r, v);
 			j->kept[j->n_kept++ % CNPS_KEPT] = (struct cnp_kept){sw, *r};
 			if (v != NIC_PAIR_WRONG || j->seen)
 				continue;

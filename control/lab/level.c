@@ -6,7 +6,7 @@
 
 #include "control/lab/fabric.h"
 
-static uint64_t length_of(const struct weir_switch *sw, const struct level *l)
+static uint64_t level_queue_bytes(const struct weir_switch *sw, const struct level *l)
 {
 	unsigned first = l->port < 0 ? 0 : (unsigned)l->port;
 	unsigned last = l->port < 0 ? switch_policy(sw)->n_ports : first + 1;
@@ -57,7 +57,7 @@ void level_begin(struct fabric *f, struct level *l)
 	l->from_ns = l->to_ns = f->clock.now_ns;
 	l->max_bytes = l->above_ns = 0;
 	l->area = 0;
-	l->bytes = length_of(s->sw, l);
+	l->bytes = level_queue_bytes(s->sw, l);
 	TAILQ_INSERT_TAIL(&s->levels, l, next);
 }
 
@@ -80,7 +80,7 @@ void level_switch_stepped(struct fabric *f, uint32_t sw)
 	TAILQ_FOREACH(l, &s->levels, next)
 	{
 		count_time(l, f->clock.now_ns);
-		l->bytes = length_of(s->sw, l);
+		l->bytes = level_queue_bytes(s->sw, l);
 	}
 }
 

@@ -388,7 +388,7 @@ static const char *column_name(struct measure *m, const struct text *t, uint32_t
 	return t->source.text;
 }
 
-static int add_row(struct measure *m, uint64_t now_ns)
+static int add_series_row(struct measure *m, uint64_t now_ns)
 {
 	struct measure_series *s = &m->series;
 	struct expr_env env = env_of(m);
@@ -418,7 +418,7 @@ static int add_row(struct measure *m, uint64_t now_ns)
 
 // ---- leaves
 
-static void note(struct measure *m, int err)
+static void note_measure_error(struct measure *m, int err)
 {
 	if (m->err == 0)
 		m->err = err;
@@ -538,15 +538,18 @@ static double leaf_value(struct measure *m, struct measure_leaf *l, uint32_t i)
 	case BY_SAMPLE:
 		// Where a window is shorter than a sample's distance, what is now stands for it.
 		if (l->leaf->stat.kind == STAT_NOW || l->samples[i].n == 0)
-			note(m, sample_set_add(&l->samples[i], read_now(m, l, i), keep));
+			note_measure_error(m,
+					   sample_set_add(&l->samples[i], read_now(m, l, i), keep));
 		return sample_set_stat(&l->samples[i], l->leaf->stat);
 	case BY_OPERATION:
 		for (uint64_t k = l->first_done; k < traffic_n_done(m->world.traffic); k++) {
 			const struct traffic_done *d = traffic_done(m->world.traffic, k);
 
 			if (metric_operation_fits(&m->world, l->leaf, o, d))
-				note(m, sample_set_add(&l->samples[i],
-						       metric_operation(&m->world, fn, d), keep));
+				note_measure_error(
+					m, sample_set_add(&l->samples[i],
+							  metric_operation(&m->world, fn, d),
+							  keep));
 		}
 		return sample_set_stat(&l->samples[i], l->leaf->stat);
 	case BY_LEVEL:
@@ -586,7 +589,7 @@ static void on_sample(void *arg, uint64_t now_ns)
 {
 	struct measure *m = arg;
 
-	note(m, metric_world_refresh(&m->world)); // connections that came since
+	note_measure_error(m, metric_world_refresh(&m->world)); // connections that came since
 	for (uint32_t k = 0; k < m->n_leaves && m->n_sampling != 0; k++) {
 		struct measure_leaf *l = &m->leaves[k];
 
@@ -595,8 +598,9 @@ static void on_sample(void *arg, uint64_t now_ns)
 
 			// A share is only read: what it counts grows from sample to sample.
 			if (l->leaf->fn->method != BY_SHARE)
-				note(m, sample_set_add(&l->samples[i], v,
-						       l->leaf->stat.kind == STAT_QUANTILE));
+				note_measure_error(
+					m, sample_set_add(&l->samples[i], v,
+							  l->leaf->stat.kind == STAT_QUANTILE));
 		}
 	}
 	if (m->n_sampling != 0)
@@ -607,7 +611,7 @@ static void on_edge(void *arg, uint64_t now_ns)
 {
 	struct measure *m = arg;
 
-	note(m, metric_world_refresh(&m->world));
+	note_measure_error(m, metric_world_refresh(&m->world));
 	while (m->next_edge < m->n_edges && m->edges[m->next_edge].t_ns <= now_ns) {
 		const struct edge *e = &m->edges[m->next_edge++];
 
@@ -622,10 +626,10 @@ static void on_edge(void *arg, uint64_t now_ns)
 
 static void end_row(struct measure *m, uint64_t now_ns)
 {
-	note(m, metric_world_refresh(&m->world));
+	note_measure_error(m, metric_world_refresh(&m->world));
 	for (uint32_t i = 0; i < m->n_recorded; i++)
 		leaf_close(m, &m->leaves[i], now_ns);
-	note(m, add_row(m, now_ns));
+	note_measure_error(m, add_series_row(m, now_ns));
 }
 
 static void begin_row(struct measure *m, uint64_t now_ns)
@@ -709,13 +713,13 @@ int measure_finish(struct measure *m, uint64_t end_ns)
 {
 	m->end_ns = end_ns;
 	forget_timers(m);
-	note(m, metric_world_refresh(&m->world));
+	note_measure_error(m, metric_world_refresh(&m->world));
 	if (m->series.n_columns != 0 &&
 	    (m->series.n_rows == 0 || m->series.row_ns[m->series.n_rows - 1] < end_ns))
 		end_row(m, end_ns);
 	for (uint32_t i = 0; i < m->n_histograms; i++) {
 		level_end(m->world.fabric, &m->histograms[i].level);
-		note(m, m->histograms[i].level.out_of_memory ? -ENOMEM : 0);
+		note_measure_error(m, m->histograms[i].level.out_of_memory ? -ENOMEM : 0);
 	}
 	for (uint32_t i = m->n_recorded; i < m->n_leaves; i++) {
 		struct measure_leaf *l = &m->leaves[i];

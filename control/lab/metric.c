@@ -67,7 +67,7 @@ int metric_world_refresh(struct metric_world *w)
 
 #define WORD(type, member) (offsetof(struct type, member) / sizeof(uint64_t) + 1)
 
-static double word(const void *of, unsigned i)
+static double counter_word(const void *of, unsigned i)
 {
 	return (double)((const uint64_t *)of)[i - 1];
 }
@@ -97,20 +97,21 @@ static double host_value(const struct metric_world *w, const struct expr_source 
 	double sum = 0;
 
 	if (m->host != 0)
-		return word(s, m->host);
+		return counter_word(s, m->host);
 	for (int c = 0; c < NIC_CLASSES; c++) {
 		if (cls >= 0 && c != cls)
 			continue;
 		sum += m->pause != 0
 			       ? paused(w, m->pause, nic_pfc_tx(nic), nic_pfc_rx(nic), (unsigned)c)
-			       : word(&s->cls[c], m->host_class);
+			       : counter_word(&s->cls[c], m->host_class);
 	}
 	return sum;
 }
 
 // ---- connections: NaN where a connection has no such number
 
-static const struct lab_flow *flow_at(const struct metric_world *w, const struct traffic_conn *c)
+static const struct lab_flow *flow_of_conn(const struct metric_world *w,
+					   const struct traffic_conn *c)
 {
 	return &w->fabric->sc->flows[c->flow];
 }
@@ -118,7 +119,7 @@ static const struct lab_flow *flow_at(const struct metric_world *w, const struct
 static double conn_rate(const struct metric_world *w, const struct traffic_conn *c)
 {
 	uint64_t bps = nic_flow_status(w->fabric->hosts[c->src].nic, c->id).rate_bps;
-	uint32_t sender = flow_at(w, c)->op.n == REQ_READ ? c->dst : c->src;
+	uint32_t sender = flow_of_conn(w, c)->op.n == REQ_READ ? c->dst : c->src;
 
 	return (double)(bps != 0 ? bps : w->fabric->sc->hosts[sender].nic.speed_bps);
 }
@@ -130,14 +131,14 @@ static double conn_alpha(const struct metric_world *w, const struct traffic_conn
 
 static double conn_cwnd(const struct metric_world *w, const struct traffic_conn *c)
 {
-	if (!flow_is_tcp(flow_at(w, c)))
+	if (!flow_is_tcp(flow_of_conn(w, c)))
 		return __builtin_nan("");
 	return (double)nic_flow_status(w->fabric->hosts[c->src].nic, c->id).tcp.cwnd_bytes;
 }
 
 static bool is_service(const struct metric_world *w, const struct traffic_conn *c)
 {
-	enum lab_pattern pattern = flow_pattern(flow_at(w, c));
+	enum lab_pattern pattern = flow_pattern(flow_of_conn(w, c));
 
 	return pattern == PATTERN_REQUEST || pattern == PATTERN_STORAGE;
 }
@@ -151,10 +152,10 @@ static double conn_value(const struct metric_world *w, const struct expr_source 
 		return c->id == TRAFFIC_NOT_OPEN ? __builtin_nan("") : m->state(w, c);
 	// A queue pair does not keep the numbers of TCP for itself. A service posts requests,
 	// answers and data, which are not its operations.
-	if ((m->tcp && !flow_is_tcp(flow_at(w, c))) || (m->messages && is_service(w, c)))
+	if ((m->tcp && !flow_is_tcp(flow_of_conn(w, c))) || (m->messages && is_service(w, c)))
 		return __builtin_nan("");
 	n = traffic_conn_counts(w->traffic, conn);
-	return word(&n, m->conn);
+	return counter_word(&n, m->conn);
 }
 
 static double flow_done(const struct metric_world *w, uint32_t flow)
@@ -292,7 +293,7 @@ static double part_value(const struct metric_part *at, const struct expr_source 
 
 // ---- a switch, port or queue as a whole
 
-static int port_of(const struct expr_object *o)
+static int port_of_object(const struct expr_object *o)
 {
 	return o->kind == OBJ_PORT || o->kind == OBJ_QUEUE ? o->port : -1;
 }
@@ -304,12 +305,13 @@ static double pool_bytes(const struct metric_part *at)
 
 static double stuck(const struct metric_part *at)
 {
-	return chain_fabric_stuck(at->w->fabric, at->o->node, port_of(at->o), at->o->cls);
+	return chain_fabric_stuck(at->w->fabric, at->o->node, port_of_object(at->o), at->o->cls);
 }
 
 static struct cnp_counts judged(const struct metric_part *at)
 {
-	return cnp_judge_counts(at->w->fabric->cnps, at->o->node, port_of(at->o), at->o->cls);
+	return cnp_judge_counts(at->w->fabric->cnps, at->o->node, port_of_object(at->o),
+				at->o->cls);
 }
 
 static double cnps_sent(const struct metric_part *at)
@@ -454,7 +456,7 @@ static double switch_value(const struct metric_world *w, const struct expr_leaf 
 			   const struct expr_source *m, const struct expr_object *o)
 {
 	struct weir_switch *sw = w->fabric->switches[o->node].sw;
-	int port = port_of(o);
+	int port = port_of_object(o);
 	struct metric_part at = {.w = w,
 				 .leaf = leaf,
 				 .o = o,
@@ -542,7 +544,7 @@ double metric_speed(const struct metric_world *w, const struct expr_object *o)
 
 struct level metric_level(const struct expr_object *o)
 {
-	return (struct level){.sw = o->node, .port = (int16_t)port_of(o), .queue = o->cls};
+	return (struct level){.sw = o->node, .port = (int16_t)port_of_object(o), .queue = o->cls};
 }
 
 // ---- storms, findings and instants
@@ -551,7 +553,7 @@ double metric_storm(const struct metric_world *w, const struct expr_leaf *leaf,
 		    const struct expr_object *o, uint64_t from_ns, uint64_t to_ns)
 {
 	const struct storm_pick p = {.sw = o->kind == OBJ_ALL_SWITCHES ? UINT32_MAX : o->node,
-				     .port = port_of(o),
+				     .port = port_of_object(o),
 				     .cls = o->cls,
 				     .what = leaf->fn->storm,
 				     .from_ns = from_ns,
@@ -592,7 +594,7 @@ double metric_found(const struct metric_world *w, const struct expr_func *fn,
 void metric_watch(const struct metric_world *w, const struct expr_object *o, struct watch *to)
 {
 	to->node = o->kind == OBJ_ALL_HOSTS ? UINT32_MAX : o->node;
-	to->port = (int16_t)port_of(o);
+	to->port = (int16_t)port_of_object(o);
 	to->queue = o->cls;
 	if (o->kind == OBJ_HOST || o->kind == OBJ_ALL_HOSTS)
 		watch_cut(w->fabric, to);
@@ -633,7 +635,7 @@ bool metric_operation_fits(const struct metric_world *w, const struct expr_leaf 
 double metric_operation(const struct metric_world *w, const struct expr_func *fn,
 			const struct traffic_done *d)
 {
-	double ns = word(d, fn->to) - word(d, fn->from);
+	double ns = counter_word(d, fn->to) - counter_word(d, fn->from);
 	uint64_t ideal = fn->slowdown ? traffic_ideal_ns(w->traffic, d) : 1;
 
 	return ideal == 0 ? __builtin_nan("") : ns / (double)ideal;

@@ -101,7 +101,7 @@ static const struct cfg_row nic_rows[] = {
 SCHEMA(nic_keys_schema, nic_rows, nic_keys);
 
 // ---- what they make
-static const void *value_of(const struct cc_keys *k, unsigned i)
+static const void *cc_key_value(const struct cc_keys *k, unsigned i)
 {
 	// The rows of the table come behind the three words.
 	return (const char *)k + cc_rows[N(cc_rows) - N_CC_KEYS + i].off;
@@ -109,17 +109,17 @@ static const void *value_of(const struct cc_keys *k, unsigned i)
 
 static struct cfg_map map_of(const struct cc_keys *k, unsigned i)
 {
-	const struct cfg_val *v = value_of(k, i);
+	const struct cfg_val *v = cc_key_value(k, i);
 
 	if (cc_keys[i].kind == CC_CLASSES)
-		return ((const struct cfg_set *)value_of(k, i))->map;
+		return ((const struct cfg_set *)cc_key_value(k, i))->map;
 	return (struct cfg_map){.path = v->path, .at = v->at, .given = v->given};
 }
 
 static void apply_key(const struct cc_keys *k, unsigned i, struct cc_config *c,
 		      struct diag_sink *sink)
 {
-	const struct cfg_val *v = value_of(k, i);
+	const struct cfg_val *v = cc_key_value(k, i);
 	const struct cfg_map m = map_of(k, i);
 
 	if (!m.given)
@@ -132,7 +132,7 @@ static void apply_key(const struct cc_keys *k, unsigned i, struct cc_config *c,
 			return;
 		}
 	if (cc_keys[i].kind == CC_CLASSES)
-		cc_set(c, &cc_keys[i], ((const struct cfg_set *)value_of(k, i))->bits[0]);
+		cc_set(c, &cc_keys[i], ((const struct cfg_set *)cc_key_value(k, i))->bits[0]);
 	else if (cc_keys[i].kind != CC_GAIN && !v->bad)
 		cc_set(c, &cc_keys[i], (uint64_t)v->n);
 	else if (!v->bad && !cc_set_gain(c, v->text))

@@ -47,13 +47,13 @@ struct work {
 	const char *made_of; // the params of the text and their values; NULL: none yet
 };
 
-static const char *path_of(struct arena *a, const struct spot *s)
+static const char *path_of_spot(struct arena *a, const struct spot *s)
 {
 	const char *up = s == NULL || s->n->key == NULL ? "" : s->n->key->text;
 
 	if (s == NULL || s->up == NULL)
 		return up;
-	up = path_of(a, s->up);
+	up = path_of_spot(a, s->up);
 	if (s->n->key == NULL)
 		return arena_printf(a, "%s[%u]", up, s->index);
 	return arena_printf(a, "%s%s%s", up, *up == '\0' ? "" : ".",
@@ -62,7 +62,7 @@ static const char *path_of(struct arena *a, const struct spot *s)
 
 // Reports a mistake of the text. NULL.
 #define WRONG(w, ...)                                                                              \
-	(diag_add((w)->f->sink, DIAG_ERROR, (w)->at, path_of((w)->f->arena, (w)->spot),            \
+	(diag_add((w)->f->sink, DIAG_ERROR, (w)->at, path_of_spot((w)->f->arena, (w)->spot),       \
 		  __VA_ARGS__),                                                                    \
 	 (w)->out = NULL)
 
@@ -77,7 +77,7 @@ static size_t name_length(const char *text)
 	return n;
 }
 
-static const char *name_at(const void *map, unsigned i)
+static const char *param_name_at(const void *map, unsigned i)
 {
 	const struct node *v = ((const struct node *)map)->first;
 
@@ -93,7 +93,7 @@ static const char *params_known(struct arena *a, const struct node *map, const c
 	// A list has no names, and is reported by read_map.
 	if (map == NULL || map->kind != NODE_MAP || map->n == 0)
 		return "the file has no params";
-	near = schema_closest(wrong_name, map->n, name_at, map);
+	near = schema_closest(wrong_name, map->n, param_name_at, map);
 	for (const struct node *v = map->first; v != NULL; v = v->next)
 		all = arena_printf(a, "%s%s%s", all, *all == '\0' ? "" : ", ",
 				   schema_shown(a, v->key->text));
@@ -106,7 +106,7 @@ static const char *params_known(struct arena *a, const struct node *map, const c
 static void resolve(struct filler *f, struct param *p, struct param *user);
 
 // The value of a param, and a note of it. NULL: reported.
-static const char *value_of(struct work *w, const char *name, size_t len)
+static const char *param_value_named(struct work *w, const char *name, size_t len)
 {
 	struct filler *f = w->f;
 	struct arena *a = f->arena;
@@ -162,7 +162,7 @@ static const char *joined(struct work *w, const char *out, const char *text, siz
 	return both;
 }
 
-static void append(struct work *w, const char *text, size_t len)
+static void append_filled_text(struct work *w, const char *text, size_t len)
 {
 	if (w->out != NULL)
 		w->out = joined(w, w->out, text, len);
@@ -200,7 +200,7 @@ static const char *values_for_names(struct work *w, const char *s, const char *e
 			s += len;
 			continue;
 		}
-		value = value_of(w, s, len);
+		value = param_value_named(w, s, len);
 		if (value == NULL)
 			return NULL;
 		number_end = expr_number(value + (*value == '-'), &v, &unit, &why);
@@ -261,14 +261,14 @@ static const char *compute(struct work *w, const char *s, const char *end)
 	while (end > s && isspace((unsigned char)end[-1]))
 		end--;
 	if (s != end && name_length(s) == (size_t)(end - s))
-		return value_of(w, s, (size_t)(end - s));
+		return param_value_named(w, s, (size_t)(end - s));
 	text = values_for_names(w, s, end);
 	if (text == NULL) {
 		w->out = NULL;
 		return NULL;
 	}
 	w->at.origin = origin_of(w);
-	e = expr_parse(&set, text, w->at, path_of(w->f->arena, w->spot), EXPR_VALUE);
+	e = expr_parse(&set, text, w->at, path_of_spot(w->f->arena, w->spot), EXPR_VALUE);
 	w->at.origin = NULL;
 	if (e == NULL) {
 		w->out = NULL;
@@ -291,7 +291,7 @@ static const char *take_dollar(struct work *w, const char *s)
 	const char *end, *value;
 
 	if (s[1] == '$') {
-		append(w, "$", 1);
+		append_filled_text(w, "$", 1);
 		return s + 2;
 	}
 	if (s[1] == '{') {
@@ -307,16 +307,16 @@ static const char *take_dollar(struct work *w, const char *s)
 		      schema_shown(w->f->arena, w->text));
 		return s + strlen(s);
 	} else {
-		value = value_of(w, s + 1, len);
+		value = param_value_named(w, s + 1, len);
 		end = s + 1 + len;
 	}
 	if (value != NULL)
-		append(w, value, strlen(value));
+		append_filled_text(w, value, strlen(value));
 	return end;
 }
 
 // The text with its params filled in, and in *at a note of them. NULL: reported.
-static const char *fill(struct work *w)
+static const char *fill_params_in(struct work *w)
 {
 	const char *s = w->text;
 
@@ -324,7 +324,7 @@ static const char *fill(struct work *w)
 	while (w->out != NULL && *s != '\0') {
 		size_t len = strcspn(s, "$");
 
-		append(w, s, len);
+		append_filled_text(w, s, len);
 		s += len;
 		if (*s == '$')
 			s = take_dollar(w, s);
@@ -342,7 +342,7 @@ static void resolve(struct filler *f, struct param *p, struct param *user)
 		return;
 	p->state = OPEN;
 	p->user = user;
-	p->row.value = fill(&w);
+	p->row.value = fill_params_in(&w);
 	p->state = CLOSED;
 }
 
@@ -353,7 +353,7 @@ static void fill_text(struct filler *f, const struct spot *spot, struct node *n)
 
 	if (n->text == NULL || strchr(n->text, '$') == NULL)
 		return;
-	text = fill(&w);
+	text = fill_params_in(&w);
 	if (text == NULL)
 		return;
 	n->at.origin = origin_of(&w);
@@ -470,13 +470,13 @@ struct edit {
 // Reports a mistake of the option. NULL.
 #define FAIL(e, ...) (diag_add((e)->s, DIAG_ERROR, (e)->at, NULL, __VA_ARGS__), (void *)NULL)
 
-static void place(struct node *n, struct cfg_pos at)
+static void set_node_position(struct node *n, struct cfg_pos at)
 {
 	n->at = at;
 	if (n->key != NULL)
 		n->key->at = at;
 	for (struct node *v = n->first; v != NULL; v = v->next)
-		place(v, at);
+		set_node_position(v, at);
 }
 
 static struct node *new_node(struct edit *e, enum node_kind kind, const char *text)
@@ -501,7 +501,7 @@ static struct node *edit_value(struct edit *e)
 	diags_fini(&d);
 	if (n == NULL)
 		return FAIL(e, "the value is no YAML: quote it as in a file");
-	place(n, e->at);
+	set_node_position(n, e->at);
 	return n;
 }
 

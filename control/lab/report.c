@@ -626,7 +626,7 @@ static void put_histograms(const struct run *r, struct json_object *list)
 	}
 }
 
-static struct json_object *report_json(const struct run *r)
+static struct json_object *run_to_json(const struct run *r)
 {
 	struct json_object *out = json_object_new_object(), *params = json_object_new_object();
 	struct json_object *list;
@@ -688,7 +688,7 @@ char *report_part(const struct run *r, void (*part)(const struct run *r, FILE *o
 
 void report_json_print(const struct run *r, FILE *out)
 {
-	struct json_object *o = report_json(r);
+	struct json_object *o = run_to_json(r);
 
 	fprintf(out, "%s\n",
 		json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
@@ -712,7 +712,7 @@ static int write_file(const struct run *r, const char *dir, const char *file,
 	return report_finish(out);
 }
 
-static int write_page(const struct run *r, const char *dir)
+static int write_page_in_dir(const struct run *r, const char *dir)
 {
 	FILE *out = report_create(dir, "report.html");
 	int err, end;
@@ -737,5 +737,5 @@ int report_files(const struct run *r, const char *dir)
 
 	for (unsigned i = 0; i < N(files) && err == 0; i++)
 		err = write_file(r, dir, files[i].file, files[i].fn);
-	return err != 0 ? err : write_page(r, dir);
+	return err != 0 ? err : write_page_in_dir(r, dir);
 }

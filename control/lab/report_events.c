@@ -15,8 +15,10 @@ enum { TEXT_LEN = 512, MAX_EVENTS = 2000 };
 
 static const char info[] = "info", warning[] = "warning", alarm_[] = "alarm";
 
-__attribute__((format(printf, 4, 5))) static void add(struct json_object *list, uint64_t t_ns,
-						      const char *severity, const char *fmt, ...)
+__attribute__((format(printf, 4, 5))) static void add_report_event(struct json_object *list,
+								   uint64_t t_ns,
+								   const char *severity,
+								   const char *fmt, ...)
 {
 	struct json_object *row;
 	char text[TEXT_LEN];
@@ -55,10 +57,11 @@ static void add_faults(const struct run *r, struct json_object *list)
 		if (f->at_ns >= r->end_ns)
 			continue;
 		end_text(r->sc, &f->target, at);
-		add(list, f->at_ns, warning, "fault %s at %s begins", names[f->kind], at);
+		add_report_event(list, f->at_ns, warning, "fault %s at %s begins", names[f->kind],
+				 at);
 		if (f->for_ns < r->end_ns - f->at_ns)
-			add(list, f->at_ns + f->for_ns, info, "fault %s at %s ends",
-			    names[f->kind], at);
+			add_report_event(list, f->at_ns + f->for_ns, info, "fault %s at %s ends",
+					 names[f->kind], at);
 	}
 }
 
@@ -70,9 +73,9 @@ static void add_storms(const struct run *r, struct json_object *list)
 	for (uint32_t i = 0; i < l->n; i++) {
 		const struct storm_record *s = &l->records[i];
 
-		add(list, s->t_ns, s->what == STORM_RESTORED ? info : alarm_,
-		    "PFC storm at %s.p%u, class %u: %s", r->sc->switches[s->sw].name, s->port + 1u,
-		    s->cls, what[s->what]);
+		add_report_event(list, s->t_ns, s->what == STORM_RESTORED ? info : alarm_,
+				 "PFC storm at %s.p%u, class %u: %s", r->sc->switches[s->sw].name,
+				 s->port + 1u, s->cls, what[s->what]);
 	}
 }
 
@@ -90,11 +93,11 @@ static void add_findings(const struct run *r, struct json_object *list)
 			return;
 		chain_fabric_text(r->sc, f, out);
 		fclose(out);
-		add(list, f->first_ns, f->kind == CHAIN_DEADLOCK ? alarm_ : warning,
-		    "chain of PAUSE, %s: %s", chain_kind_name[f->kind], text);
+		add_report_event(list, f->first_ns, f->kind == CHAIN_DEADLOCK ? alarm_ : warning,
+				 "chain of PAUSE, %s: %s", chain_kind_name[f->kind], text);
 		if (!f->now)
-			add(list, f->last_ns, info, "chain of PAUSE, %s, is over: %s",
-			    chain_kind_name[f->kind], text);
+			add_report_event(list, f->last_ns, info, "chain of PAUSE, %s, is over: %s",
+					 chain_kind_name[f->kind], text);
 		free(text);
 	}
 }
@@ -106,12 +109,12 @@ static void add_thresholds(const struct run *r, struct json_object *list)
 	for (uint32_t s = 0; s < r->sc->n_switches; s++)
 		for (unsigned i = 0;
 		     (c = autoecn_change(r->fabric->switches[s].auto_ecn, i)) != NULL; i++)
-			add(list, c->t_ns, info,
-			    "auto ECN at %s.p%u, queue %u: kmin %" PRIu64 " to %" PRIu64
-			    " bytes (%s)",
-			    r->sc->switches[s].name, c->port + 1u, c->queue,
-			    (uint64_t)c->before.kmin_bytes, (uint64_t)c->after.kmin_bytes,
-			    ecn_why_text[c->why]);
+			add_report_event(list, c->t_ns, info,
+					 "auto ECN at %s.p%u, queue %u: kmin %" PRIu64
+					 " to %" PRIu64 " bytes (%s)",
+					 r->sc->switches[s].name, c->port + 1u, c->queue,
+					 (uint64_t)c->before.kmin_bytes,
+					 (uint64_t)c->after.kmin_bytes, ecn_why_text[c->why]);
 }
 
 static int by_time(const void *a, const void *b)
@@ -130,8 +133,9 @@ struct json_object *report_events(const struct run *r)
 	size_t n;
 
 	if (l->seen)
-		add(list, l->t_ns, alarm_, "first drop in a lossless class: %s.p%u, class %u",
-		    r->sc->switches[l->sw].name, l->port + 1u, l->cls);
+		add_report_event(list, l->t_ns, alarm_,
+				 "first drop in a lossless class: %s.p%u, class %u",
+				 r->sc->switches[l->sw].name, l->port + 1u, l->cls);
 	add_faults(r, list);
 	add_storms(r, list);
 	add_findings(r, list);
@@ -140,7 +144,8 @@ struct json_object *report_events(const struct run *r)
 	n = json_object_array_length(list);
 	if (n > MAX_EVENTS) {
 		json_object_array_del_idx(list, MAX_EVENTS, n - MAX_EVENTS);
-		add(list, r->end_ns, warning, "%zu later events are left out", n - MAX_EVENTS);
+		add_report_event(list, r->end_ns, warning, "%zu later events are left out",
+				 n - MAX_EVENTS);
 	}
 	return list;
 }

@@ -126,7 +126,7 @@ static int loop(struct run *r, const struct lab_args *a)
 }
 
 // Whole or not at all: others may look for it.
-static void write_page(const struct run *r, const struct lab_args *a)
+static void replace_page_file(const struct run *r, const struct lab_args *a)
 {
 	const char *file = a->page;
 	struct arena arena = {0};
@@ -145,7 +145,7 @@ static void write_page(const struct run *r, const struct lab_args *a)
 	arena_fini(&arena);
 }
 
-static int publish(const struct run *r, const struct lab_args *a)
+static int publish_run(const struct run *r, const struct lab_args *a)
 {
 	int err = r->capture != NULL ? lab_capture_finish(r->capture, r->end_ns) : 0;
 
@@ -157,7 +157,7 @@ static int publish(const struct run *r, const struct lab_args *a)
 	if (a->out != NULL && err == 0)
 		err = report_files(r, a->out);
 	if (a->page != NULL)
-		write_page(r, a);
+		replace_page_file(r, a);
 	if (err != 0)
 		fprintf(stderr, "weir-lab: %s: cannot write the report: %s\n", a->out,
 			strerror(-err));
@@ -169,7 +169,7 @@ static int publish(const struct run *r, const struct lab_args *a)
 }
 
 // Everything that can be wrong without running, with its place. 0, LAB_*.
-static int prepare(struct run *r, const struct lab_args *a, struct diags *d)
+static int prepare_run(struct run *r, const struct lab_args *a, struct diags *d)
 {
 	struct diag_sink s = {.file = r->sc->file, .document = "scenario"};
 	struct fabric_hooks hooks;
@@ -226,7 +226,7 @@ static int play(struct run *r, const struct lab_args *a)
 		fprintf(stderr, "weir-lab: %s: a NIC has no queue pair left\n", r->sc->file);
 	else if (err != 0)
 		return no_memory(r->sc->file);
-	return err != 0 ? LAB_FAILED : publish(r, a);
+	return err != 0 ? LAB_FAILED : publish_run(r, a);
 }
 
 bool lab_can_write(const char *out)
@@ -250,7 +250,7 @@ static int lab_run_file(const struct lab_args *a, const char *file)
 		return print_mistakes(&d);
 	r.sc = sc;
 	r.digits = a->digits;
-	code = prepare(&r, a, &d);
+	code = prepare_run(&r, a, &d);
 	print_mistakes(&d); // warnings, too
 	if (code == LAB_DONE && !lab_can_write(a->out))
 		code = LAB_MISUSED;

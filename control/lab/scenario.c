@@ -459,7 +459,7 @@ static void read_tree(struct sc_builder *b, const struct sc_input *in)
 
 // A fabric needs values that may be missing where there are mistakes: a key `policy` that
 // holds no path, a link whose `speed` is misspelt.
-static bool is_whole(const struct scenario *sc)
+static bool has_policies_and_speeds(const struct scenario *sc)
 {
 	for (uint32_t i = 0; i < sc->n_switches; i++)
 		if (sc->switches[i].policy_file == NULL)
@@ -495,7 +495,7 @@ int scenario_parse(const struct sc_input *in, struct scenario **out, struct diag
 	diag_finish(&s, d);
 	// Policies are compiled when the fabric is made. Where it is not made, their mistakes are
 	// reported here.
-	if (err != 0 && b.sound && !b.unlinked && is_whole(sc))
+	if (err != 0 && b.sound && !b.unlinked && has_policies_and_speeds(sc))
 		err = fabric_check(sc, d) == 0 ? err : -EINVAL;
 	if (err != 0)
 		scenario_destroy(sc);

@@ -872,7 +872,7 @@ static void (*const grow[N_TOPOLOGIES])(struct shape *s) = {
 };
 
 // Numbers that were refused hold their defaults, which make no fabric.
-static bool is_whole(const struct sc_shape *k, const struct cfg_schema *schema)
+static bool has_required_keys(const struct sc_shape *k, const struct cfg_schema *schema)
 {
 	for (unsigned i = 0; i < schema->n; i++) {
 		const struct cfg_row *row = &schema->rows[i];
@@ -904,7 +904,7 @@ static void build_topology(struct sc_builder *b)
 	if (k == NULL && b->k.topology.map.given)
 		diag_add(b->r.sink, DIAG_ERROR, b->k.topology.map.at, "topology",
 			 "is empty: give one of star, leaf-spine, clos, ring");
-	if (k == NULL || !is_whole(k, topology_rows[kind].sub))
+	if (k == NULL || !has_required_keys(k, topology_rows[kind].sub))
 		return;
 	s.k = k;
 	s.where = (struct sc_text){.at = k->map.at, .path = k->map.path};

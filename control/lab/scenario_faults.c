@@ -431,7 +431,7 @@ static void push_all(struct fault_reader *r, uint32_t *room)
 	}
 }
 
-static uint64_t end_of(const struct sc_fault *f)
+static uint64_t fault_end_ns(const struct sc_fault *f)
 {
 	return f->for_ns < UINT64_MAX - f->at_ns ? f->at_ns + f->for_ns : UINT64_MAX;
 }
@@ -451,8 +451,8 @@ static void check_storms(struct sc_builder *b)
 			continue;
 		k = before[i] = last[all[i].target.node];
 		last[all[i].target.node] = i + 1;
-		while (k != 0 &&
-		       !(all[i].at_ns < end_of(&all[k - 1]) && all[k - 1].at_ns < end_of(&all[i])))
+		while (k != 0 && !(all[i].at_ns < fault_end_ns(&all[k - 1]) &&
+				   all[k - 1].at_ns < fault_end_ns(&all[i])))
 			k = before[k - 1];
 		// Of several hosts that one entry names the first is reported.
 		if (k == 0 || (reported != NULL && reported->at.line == all[i].at.line &&

@@ -6,13 +6,13 @@
 enum { ERR_LEN = 256 };
 
 // The agent keeps the changes, for the report.
-static void changed(void *arg, const struct autoecn_change *c)
+static void ignore_curve_change(void *arg, const struct autoecn_change *c)
 {
 	(void)arg;
 	(void)c;
 }
 
-static bool wanted(const struct policy *p)
+static bool uses_auto_ecn(const struct policy *p)
 {
 	for (uint32_t i = 0; i < p->n_ports; i++)
 		for (unsigned q = 0; q < N_QUEUES; q++)
@@ -27,9 +27,9 @@ static int start(struct fabric_switch *s)
 {
 	char err[ERR_LEN];
 
-	if (s->auto_ecn != NULL || !wanted(switch_policy(s->sw)))
+	if (s->auto_ecn != NULL || !uses_auto_ecn(switch_policy(s->sw)))
 		return 0;
-	return autoecn_create(s->sw, changed, NULL, &s->auto_ecn, err, sizeof(err));
+	return autoecn_create(s->sw, ignore_curve_change, NULL, &s->auto_ecn, err, sizeof(err));
 }
 
 int thresholds_create(struct fabric *f)

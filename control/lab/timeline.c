@@ -57,14 +57,14 @@ void timeline_destroy(struct timeline *t)
 	free(t);
 }
 
-static void put(void *arg, uint32_t place, double value)
+static void put_frame_value(void *arg, uint32_t place, double value)
 {
 	struct timeline *t = arg;
 
 	frames_put(t->frames, t->base + place, value);
 }
 
-static void look_at_host(struct timeline *t, uint32_t host)
+static void put_host_facts(struct timeline *t, uint32_t host)
 {
 	struct host_row h = report_host(t->run, host);
 	const struct nic_stats *s = nic_stats_now(t->run->fabric->hosts[host].nic);
@@ -75,7 +75,7 @@ static void look_at_host(struct timeline *t, uint32_t host)
 
 	t->base = t->first[t->run->sc->n_switches] + host * N_HOST_FACTS;
 	for (uint32_t k = 0; k < N_HOST_FACTS; k++)
-		put(t, k, (double)values[k]);
+		put_frame_value(t, k, (double)values[k]);
 }
 
 static void look_at_flows(struct timeline *t)
@@ -89,7 +89,7 @@ static void look_at_flows(struct timeline *t)
 			traffic_conn_counts(traffic, i).acked_bytes;
 	t->base = t->flows;
 	for (uint32_t i = 0; i < t->run->sc->n_flows; i++)
-		put(t, i, (double)t->bytes[i]);
+		put_frame_value(t, i, (double)t->bytes[i]);
 }
 
 void timeline_look(struct timeline *t, uint64_t t_ns, bool end)
@@ -100,10 +100,10 @@ void timeline_look(struct timeline *t, uint64_t t_ns, bool end)
 		return;
 	for (uint32_t s = 0; s < t->run->sc->n_switches; s++) {
 		t->base = t->first[s];
-		columns_read(f->switches[s].sw, f->switches[s].auto_ecn, t_ns, put, t);
+		columns_read(f->switches[s].sw, f->switches[s].auto_ecn, t_ns, put_frame_value, t);
 	}
 	for (uint32_t h = 0; h < t->run->sc->n_hosts; h++)
-		look_at_host(t, h);
+		put_host_facts(t, h);
 	look_at_flows(t);
 }
 

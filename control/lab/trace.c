@@ -52,8 +52,9 @@ struct trace_reader {
 	struct diag_sink *s;
 };
 
-__attribute__((format(printf, 3, 4))) static bool complain(struct trace_reader *r, const char *at,
-							   const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static bool report_trace_error(struct trace_reader *r,
+								     const char *at,
+								     const char *fmt, ...)
 {
 	const struct cfg_pos pos = {r->number, (uint32_t)(at - r->line) + 1, r->file, NULL};
 	char text[256];
@@ -126,7 +127,8 @@ static bool read_count(struct trace_reader *r, struct word w, uint64_t max, cons
 	digits = strspn(text, "0123456789");
 	n = digits == 0 ? 0 : strtoull(text, NULL, 10);
 	if (digits == 0 || digits != w.len || n > max)
-		return complain(r, w.at, "expected %s, a whole number up to %" PRIu64, what, max);
+		return report_trace_error(r, w.at, "expected %s, a whole number up to %" PRIu64,
+					  what, max);
 	*out = n;
 	return true;
 }
@@ -141,7 +143,8 @@ static bool read_time(struct trace_reader *r, struct word w, double ns_per_unit,
 	len = strspn(text, "0123456789.eE+-");
 	ns = len == 0 ? -1 : strtod(text, &end) * ns_per_unit;
 	if (len == 0 || len != w.len || end != text + w.len || !(ns >= 0 && ns <= longest_ns))
-		return complain(r, w.at, "expected the time at which the flow starts, a number");
+		return report_trace_error(r, w.at,
+					  "expected the time at which the flow starts, a number");
 	*out = (uint64_t)llround(ns);
 	return true;
 }
@@ -154,7 +157,7 @@ static bool read_time_text(struct trace_reader *r, struct word w, uint64_t *out)
 
 	copy_word(w, text);
 	if (w.len >= sizeof(text) || !unit_parse(UNIT_TIME, text, &ns, &why) || ns < 0)
-		return complain(r, w.at, "expected a time such as 20us");
+		return report_trace_error(r, w.at, "expected a time such as 20us");
 	*out = (uint64_t)ns;
 	return true;
 }
@@ -192,10 +195,9 @@ static bool read_host(struct trace_reader *r, struct word w, uint32_t *out)
 		found = bsearch(&(struct named_host){.name = text}, r->by_name, r->hosts->n,
 				sizeof(*r->by_name), by_name);
 	if (found == NULL)
-		return complain(r, w.at,
-				"there is no host \"%.32s\": the hosts of the flow are 0 to %u%s",
-				text, r->hosts->n - 1,
-				r->by_name != NULL ? ", or their names" : "");
+		return report_trace_error(
+			r, w.at, "there is no host \"%.32s\": the hosts of the flow are 0 to %u%s",
+			text, r->hosts->n - 1, r->by_name != NULL ? ", or their names" : "");
 	*out = found->index;
 	return true;
 }
@@ -205,9 +207,10 @@ static bool read_host(struct trace_reader *r, struct word w, uint32_t *out)
 static bool add_flow(struct trace_reader *r, const struct trace_flow *f)
 {
 	if (r->n == TRACE_MAX_FLOWS)
-		return complain(r, r->line, "more than %d flows", TRACE_MAX_FLOWS);
+		return report_trace_error(r, r->line, "more than %d flows", TRACE_MAX_FLOWS);
 	if (f->src == f->dst)
-		return complain(r, r->line, "%s would send to itself", r->hosts->names[f->src]);
+		return report_trace_error(r, r->line, "%s would send to itself",
+					  r->hosts->names[f->src]);
 	r->flows[r->n] = *f;
 	r->flows[r->n++].line = r->number & 0xffffff;
 	return true;
@@ -220,7 +223,7 @@ static bool read_bytes(struct trace_reader *r, struct word w, uint32_t *out)
 	if (!read_count(r, w, REQ_MAX_MSG_BYTES, "the bytes of the flow", &n))
 		return false;
 	if (n == 0)
-		return complain(r, w.at, "a flow has 1 B to 1 GiB");
+		return report_trace_error(r, w.at, "a flow has 1 B to 1 GiB");
 	*out = (uint32_t)n;
 	return true;
 }
@@ -239,7 +242,7 @@ static bool no_more(struct trace_reader *r)
 {
 	struct word w = next_word(r);
 
-	return w.len == 0 || complain(r, w.at, "expected the end of the line");
+	return w.len == 0 || report_trace_error(r, w.at, "expected the end of the line");
 }
 
 static bool read_hpcc(struct trace_reader *r)
@@ -251,9 +254,9 @@ static bool read_hpcc(struct trace_reader *r)
 	for (unsigned i = 0; i < N(w); i++) {
 		w[i] = next_word(r);
 		if (w[i].len == 0)
-			return complain(r, w[i].at,
-					"expected source, destination, class, port, bytes and "
-					"seconds");
+			return report_trace_error(
+				r, w[i].at,
+				"expected source, destination, class, port, bytes and seconds");
 	}
 	return read_host(r, w[0], &f.src) && read_host(r, w[1], &f.dst) &&
 	       read_class(r, w[2], &f) && read_count(r, w[3], UINT32_MAX, "a port", &port) &&
@@ -276,7 +279,8 @@ static bool read_htsim_key(struct trace_reader *r, struct word key, struct trace
 		return read_bytes(r, w, &f->n_bytes);
 	if (word_equals(key, "id") || word_equals(key, "prio"))
 		return read_count(r, w, UINT32_MAX, "a number", &n);
-	return complain(r, key.at, "expected id, start, size or prio; triggers are not replayed");
+	return report_trace_error(r, key.at,
+				  "expected id, start, size or prio; triggers are not replayed");
 }
 
 static bool read_htsim(struct trace_reader *r)
@@ -297,7 +301,8 @@ static bool read_htsim(struct trace_reader *r)
 		return true;
 	}
 	if (arrow == NULL)
-		return complain(r, w.at, "expected `0->1 id 1 start PICOSECONDS size BYTES`");
+		return report_trace_error(r, w.at,
+					  "expected `0->1 id 1 start PICOSECONDS size BYTES`");
 	from.len = (size_t)(arrow - w.at);
 	to = (struct word){arrow + 2, w.len - from.len - 2};
 	if (!read_host(r, from, &f.src) || !read_host(r, to, &f.dst))
@@ -306,7 +311,7 @@ static bool read_htsim(struct trace_reader *r)
 		if (!read_htsim_key(r, key, &f, &is_timed))
 			return false;
 	if (!is_timed || f.n_bytes == 0)
-		return complain(r, r->line, "the flow needs a start and a size");
+		return report_trace_error(r, r->line, "the flow needs a start and a size");
 	return add_flow(r, &f);
 }
 
@@ -339,7 +344,7 @@ static bool read_csv_head(struct trace_reader *r)
 	uint32_t n = count_fields(r);
 
 	if (n > MAX_FIELDS)
-		return complain(r, r->line, "more than %d columns", MAX_FIELDS);
+		return report_trace_error(r, r->line, "more than %d columns", MAX_FIELDS);
 	for (r->n_fields = 0; r->n_fields < n; r->n_fields++) {
 		struct word w = next_field(r);
 
@@ -348,7 +353,8 @@ static bool read_csv_head(struct trace_reader *r)
 			if (!word_equals(w, columns[i].name))
 				continue;
 			if (r->has_column[columns[i].column])
-				return complain(r, w.at, "a second column of the same meaning");
+				return report_trace_error(r, w.at,
+							  "a second column of the same meaning");
 			r->has_column[columns[i].column] = true;
 			r->field_column[r->n_fields] = (int8_t)columns[i].column;
 			if (columns[i].column == COL_START)
@@ -357,7 +363,7 @@ static bool read_csv_head(struct trace_reader *r)
 	}
 	for (unsigned i = 0; i < N(needed); i++)
 		if (!r->has_column[i])
-			return complain(r, r->line, "there is no column %s", needed[i]);
+			return report_trace_error(r, r->line, "there is no column %s", needed[i]);
 	sort_names(r);
 	return true;
 }
@@ -390,8 +396,8 @@ static bool read_csv(struct trace_reader *r)
 	if (r->n_fields == 0)
 		return read_csv_head(r);
 	if (n != r->n_fields)
-		return complain(r, r->line, "%u fields, and the first line has %u", n,
-				r->n_fields);
+		return report_trace_error(r, r->line, "%u fields, and the first line has %u", n,
+					  r->n_fields);
 	for (uint32_t i = 0; i < n; i++)
 		if (!read_csv_field(r, next_field(r), r->field_column[i], &f))
 			return false;
@@ -424,9 +430,10 @@ static bool read_first(struct trace_reader *r)
 		r->is_headed = true;
 		return read_count(r, w, UINT32_MAX, "the number of flows", &r->n_said);
 	}
-	return complain(r, w.at,
-			"expected the number of flows (HPCC), `Nodes` (htsim), or the names of "
-			"columns with commas (CSV)");
+	return report_trace_error(
+		r, w.at,
+		"expected the number of flows (HPCC), `Nodes` (htsim), or the names of "
+		"columns with commas (CSV)");
 }
 
 static bool read_trace_line(struct trace_reader *r)
@@ -489,10 +496,11 @@ int trace_parse(const char *file, const char *text, size_t len, const struct tra
 	}
 	r.number += r.number == 0;
 	if (ok && r.n == 0)
-		ok = complain(&r, r.line, "the file has no flow");
+		ok = report_trace_error(&r, r.line, "the file has no flow");
 	if (ok && r.is_headed && r.n_said != r.n)
-		ok = complain(&r, r.line, "the head says %" PRIu64 " flows, and the file has %u",
-			      r.n_said, r.n);
+		ok = report_trace_error(&r, r.line,
+					"the head says %" PRIu64 " flows, and the file has %u",
+					r.n_said, r.n);
 	if (!ok)
 		return -EINVAL;
 	sort_flows(r.flows, r.n);

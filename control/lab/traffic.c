@@ -234,7 +234,7 @@ static void retry(void *arg, uint64_t now_ns);
 
 // Posts the messages for which the NIC has room. The NIC has none before the connection is up, and
 // does not report when that is.
-static void flush(struct lane *l)
+static void post_lane_queue(struct lane *l)
 {
 	struct traffic *t = l->run->t;
 	struct lane_queue *q = &l->queue;
@@ -296,7 +296,7 @@ static void retry(void *arg, uint64_t now_ns)
 		lane_make_room(l);
 	if (err != 0 && err != -ENOSPC)
 		traffic_give_up(t);
-	flush(l);
+	post_lane_queue(l);
 }
 
 // It is idle no more.
@@ -322,7 +322,7 @@ void lane_post(struct lane *l, struct op *op, enum step step, uint32_t n_bytes)
 	l->state = LANE_BUSY;
 	if (!queue_push(&l->queue, (struct lane_post){op_tag(op, step), n_bytes}))
 		traffic_give_up(l->run->t);
-	flush(l);
+	post_lane_queue(l);
 }
 
 // ---- resting and closing
@@ -512,7 +512,7 @@ bool lane_used_up(const struct lane *l)
 static void lane_done(struct lane *l)
 {
 	l->n_out--;
-	flush(l);
+	post_lane_queue(l);
 	if (l->n_out != 0 || l->queue.n != 0)
 		return;
 	if (l->pair != NULL)

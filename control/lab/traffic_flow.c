@@ -257,12 +257,12 @@ struct resolver {
 	} by_dscp[NIC_DSCPS], by_pcp[NIC_CLASSES];
 };
 
-static const char *path_of(const struct resolver *r, const char *key)
+static const char *path_of_flow_key(const struct resolver *r, const char *key)
 {
 	return arena_printf(r->sc->arena, "%s.%s", r->f->map.path, key);
 }
 
-static struct cfg_pos place(const struct lab_flow *f, const struct cfg_val *v)
+static struct cfg_pos position_of_flow_key(const struct lab_flow *f, const struct cfg_val *v)
 {
 	return v->given ? v->at : f->map.at;
 }
@@ -308,7 +308,7 @@ static void check_pairs(struct resolver *r)
 	}
 	if (f->n_src == 1 && f->n_dst == 1 && f->src[0] == f->dst[0]) {
 		diag_add(r->s, DIAG_ERROR, f->map.at,
-			 f->to.map.given ? path_of(r, "to") : f->map.path,
+			 f->to.map.given ? path_of_flow_key(r, "to") : f->map.path,
 			 "%s would send to itself only: name another host in `to`",
 			 hosts[f->src[0]].name);
 		return;
@@ -406,7 +406,8 @@ static void resolve_size(struct resolver *r)
 		return;
 	if (text == NULL || strcmp(text, "unlimited") == 0) {
 		if (!flow_standing(f))
-			diag_add(r->s, DIAG_ERROR, place(f, &f->size), path_of(r, "size"),
+			diag_add(r->s, DIAG_ERROR, position_of_flow_key(f, &f->size),
+				 path_of_flow_key(r, "size"),
 				 "pattern %s needs a size, or a distribution such as websearch",
 				 pattern_words[f->pattern.n]);
 		return;
@@ -516,8 +517,8 @@ static void report_broken(struct resolver *r, const struct rule *rules, unsigned
 
 	for (unsigned i = 0; i < n; i++)
 		if (rules[i].broken)
-			diag_add(r->s, DIAG_ERROR, rules[i].at, path_of(r, rules[i].key), "%s%s",
-				 rules[i].text,
+			diag_add(r->s, DIAG_ERROR, rules[i].at, path_of_flow_key(r, rules[i].key),
+				 "%s%s", rules[i].text,
 				 rules[i].text[strlen(rules[i].text) - 1] == ' ' ? pattern : "");
 }
 
@@ -535,7 +536,7 @@ static void check_rules(struct resolver *r)
 	const char *by_cm = arena_printf(
 		r->sc->arena, "%s needs connections out of band: leave out `connect: cm`", pattern);
 	const struct rule rules[] = {
-		{!trace && !f->from.map.given && !diag_has_error(r->s, path_of(r, "from")),
+		{!trace && !f->from.map.given && !diag_has_error(r->s, path_of_flow_key(r, "from")),
 		 f->map.at, "from", "is required"},
 		{f->storage.map.given && f->pattern.n != PATTERN_STORAGE, f->storage.map.at,
 		 "storage", "is for storage: leave it out of pattern "},
@@ -551,7 +552,8 @@ static void check_rules(struct resolver *r)
 		{f->load.n >= 0 && f->depth.given && service, f->depth.at, "depth",
 		 "is of a closed loop: leave out `load` or `depth`"},
 		{f->pattern.n == PATTERN_POISSON && f->load.n < 0 && !f->load.bad,
-		 place(f, &f->load), "load", "pattern poisson needs a load such as 30%"},
+		 position_of_flow_key(f, &f->load), "load",
+		 "pattern poisson needs a load such as 30%"},
 		{trace && !f->trace.given, f->pattern.at, "trace",
 		 "pattern trace needs a file"},
 		{!trace && f->trace.given, f->trace.at, "trace",
@@ -564,7 +566,7 @@ static void check_rules(struct resolver *r)
 		 "is of one class, and the file has its own classes: give a `class`, too"},
 		{f->pattern.n == PATTERN_REQUEST && f->op.n == REQ_READ, f->op.at, "op",
 		 "an answer is a send or a write"},
-		{cm && service, place(f, &f->pattern), "pattern", by_cm},
+		{cm && service, position_of_flow_key(f, &f->pattern), "pattern", by_cm},
 		{cm && !flow_is_tcp(f) && f->mtu.n > 0 && cm_mtu_code((uint16_t)f->mtu.n) == 0,
 		 f->mtu.at, "mtu",
 		 "on the wire a path MTU is 256, 512, 1024, 2048 or 4096: leave out `connect: cm` "
@@ -707,7 +709,8 @@ static void claim(struct resolver *r, struct claim *first, uint8_t cls, const st
 	struct lab_flow *f = r->f;
 
 	if (first->flow != NULL && first->cls != cls)
-		diag_add(r->s, DIAG_ERROR, place(f, key->given ? key : &f->cls), path_of(r, name),
+		diag_add(r->s, DIAG_ERROR, position_of_flow_key(f, key->given ? key : &f->cls),
+			 path_of_flow_key(r, name),
 			 "%s %u is class %u in flow %s: give this flow another",
 			 key == &f->pcp ? "PCP" : "DSCP", value, first->cls, first->flow->label);
 	if (first->flow == NULL)
@@ -747,8 +750,9 @@ static void check_cnps(struct resolver *r, const struct lab_flow *f)
 		    nic_pcp_of_class(c->class_of_pcp, cls) >= 0)
 			continue;
 		r->f = r->by_pcp[cls].flow;
-		diag_add(r->s, DIAG_ERROR, place(r->f, r->f->pcp.given ? &r->f->pcp : &r->f->cls),
-			 path_of(r, "pcp"),
+		diag_add(r->s, DIAG_ERROR,
+			 position_of_flow_key(r->f, r->f->pcp.given ? &r->f->pcp : &r->f->cls),
+			 path_of_flow_key(r, "pcp"),
 			 "PCP %u is class %u, and CNPs of %s are class %u, for which no PCP is "
 			 "left: give this flow another",
 			 cls, r->by_pcp[cls].cls, h->name, cls);

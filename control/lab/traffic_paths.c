@@ -56,7 +56,7 @@ static uint64_t keep_alive_ns(const struct io *io)
 	return io->run->t->sc->hosts[io->src].inof.keep_alive_ns;
 }
 
-static void watch(struct io *io)
+static void start_alive_timer(struct io *io)
 {
 	if (io->timer_runs || !io->in_use)
 		return;
@@ -75,7 +75,7 @@ static void look_alive(void *arg, uint64_t now_ns)
 		io->alive_ns = now_ns;
 		lab_inof_silent(io->run->t->f->inof, io->src, io->dst);
 	}
-	watch(io);
+	start_alive_timer(io);
 }
 
 // ---- paths
@@ -116,7 +116,7 @@ static void begin_at(struct io *io, struct lane **lanes, uint32_t n, uint32_t ds
 	io->dst = dst;
 	for (uint32_t q = n_moved; q < n; q++)
 		traffic_at(r->t, from, go, lanes[q]);
-	watch(io);
+	start_alive_timer(io);
 }
 
 static void end_at(struct io *io, struct lane **lanes, uint32_t n, bool forced)

@@ -346,7 +346,7 @@ static bool go(struct op *op)
 
 // ---- waiting for a queue pair
 
-static void go_on(void *arg, uint64_t now_ns);
+static void retry_waiting_ops(void *arg, uint64_t now_ns);
 
 static void wait_for_qp(struct source *s, struct op *op, bool first)
 {
@@ -357,10 +357,10 @@ static void wait_for_qp(struct source *s, struct op *op, bool first)
 	if (s->retrying)
 		return;
 	s->retrying = true;
-	traffic_at(s->run->t, traffic_now(s->run->t) + RETRY_NS, go_on, s);
+	traffic_at(s->run->t, traffic_now(s->run->t) + RETRY_NS, retry_waiting_ops, s);
 }
 
-static void go_on(void *arg, uint64_t now_ns)
+static void retry_waiting_ops(void *arg, uint64_t now_ns)
 {
 	struct source *s = arg;
 	struct op *op;
@@ -432,7 +432,7 @@ static void source_finish(struct op *op)
 		begin_with_any(s);
 }
 
-static void arrive(void *arg, uint64_t now_ns)
+static void begin_arrival(void *arg, uint64_t now_ns)
 {
 	struct source *s = arg;
 
@@ -440,7 +440,7 @@ static void arrive(void *arg, uint64_t now_ns)
 	if (!may_begin(s))
 		return;
 	begin_with_any(s);
-	traffic_at(s->run->t, arrivals_next(&s->arrivals, &s->rng), arrive, s);
+	traffic_at(s->run->t, arrivals_next(&s->arrivals, &s->rng), begin_arrival, s);
 }
 
 static void begin_loop(void *arg, uint64_t now_ns)
@@ -518,7 +518,7 @@ static void start_source(struct run *r, uint32_t i, uint64_t mean_q16)
 	}
 	s->arrivals = arrivals_of(mean_q16, (uint64_t)f->load.n,
 				  r->t->sc->hosts[s->host].nic.speed_bps, start_ns);
-	traffic_at(r->t, arrivals_next(&s->arrivals, &s->rng), arrive, s);
+	traffic_at(r->t, arrivals_next(&s->arrivals, &s->rng), begin_arrival, s);
 }
 
 static int client_start(struct run *r)
@@ -574,7 +574,7 @@ static int trace_start(struct run *r)
 // client has its answer, all of its payload, and knows that its request arrived.
 //
 //   client               server
-//   go  ---- request --> (think) [payload: move .. move] (think) reply
+//   go  ---- request --> (think) [payload: move_next_piece, again and again] (think) reply
 //    ^                                                             |
 //    +--- credit ------------------------------ answer ------------+
 
@@ -661,14 +661,14 @@ static void reply(void *arg, uint64_t now_ns)
 }
 
 // The next piece of the payload. The reply follows a disk read's last one at once.
-static void move(void *arg, uint64_t now_ns)
+static void move_next_piece(void *arg, uint64_t now_ns)
 {
 	struct op *op = arg;
 	uint32_t n = next_bytes(op);
 	struct lane *l;
 
 	if (n != 0) {
-		l = lane_back(op, op->is_read ? LANE_WRITE : LANE_READ, move);
+		l = lane_back(op, op->is_read ? LANE_WRITE : LANE_READ, move_next_piece);
 		if (l == NULL)
 			return;
 		op->moved += n;
@@ -689,7 +689,8 @@ static void service_done(struct lane *l, struct op *op, enum step step, const st
 		op->first_tx_ns = d->first_tx_ns;
 		came(op, step);
 	} else if (step == STEP_DATA && op->moved < op->n_bytes) {
-		move(op, traffic_now(op->run->t)); // the server knows that a piece is complete
+		// The server knows that a piece is complete.
+		move_next_piece(op, traffic_now(op->run->t));
 	} else if (step == STEP_DATA && !op->is_read) {
 		think(op, reply);
 	}
@@ -703,9 +704,9 @@ static void service_served(struct op *op, enum step step)
 	case STEP_REQUEST:
 		// A disk write's payload comes before the disk has work.
 		if (!op->is_read && next_bytes(op) != 0)
-			move(op, traffic_now(op->run->t));
+			move_next_piece(op, traffic_now(op->run->t));
 		else
-			think(op, move);
+			think(op, move_next_piece);
 		break;
 	case STEP_ANSWER:
 		// The answer gives the server's buffer back, to the request that waited longest.

@@ -10,7 +10,7 @@
 
 enum { NO_HOST = UINT32_MAX };
 
-static void address(uint32_t sw, uint8_t ip[4])
+static void lab_vtep_address(uint32_t sw, uint8_t ip[4])
 {
 	const uint8_t a[4] = {10, 255, (uint8_t)(sw >> 8), (uint8_t)sw};
 
@@ -40,7 +40,7 @@ bool tunnels_vtep_of(const struct scenario *sc, uint32_t sw, uint32_t host, uint
 
 	if (edge < 0 || edge == (int)sw || host_at(sc, (uint32_t)edge) != host)
 		return false;
-	address((uint32_t)edge, a);
+	lab_vtep_address((uint32_t)edge, a);
 	*ip = be32_get(a);
 	return true;
 }
@@ -52,7 +52,7 @@ int tunnels_set(const struct scenario *sc, uint32_t sw, struct config *c)
 
 	if (host_at(sc, sw) == NO_HOST)
 		return 0;
-	address(sw, own.ip);
+	lab_vtep_address(sw, own.ip);
 	memcpy(v.source, own.ip, sizeof(v.source));
 	for (uint32_t i = 0; i < sc->n_switches; i++) {
 		if (i == sw || host_at(sc, i) == NO_HOST)
@@ -60,7 +60,7 @@ int tunnels_set(const struct scenario *sc, uint32_t sw, struct config *c)
 		if (v.n_peers == VTEP_MAX_PEERS)
 			return -E2BIG;
 		v.vnis[0].peers[v.n_peers / 64] |= 1ull << v.n_peers % 64;
-		address(i, v.peers[v.n_peers++]);
+		lab_vtep_address(i, v.peers[v.n_peers++]);
 	}
 	for (uint32_t p = 0; p < sc->switches[sw].n_ports; p++)
 		if (tunnels_port(sc, sw, p)) {
@@ -72,14 +72,14 @@ int tunnels_set(const struct scenario *sc, uint32_t sw, struct config *c)
 }
 
 // Where the host is: at the port that leads to it, or behind the tunnel to its VTEP.
-static port_no_t place_of(const struct scenario *sc, uint32_t sw, uint32_t host,
-			const struct policy *p, port_no_t port)
+static port_no_t port_towards_host(const struct scenario *sc, uint32_t sw, uint32_t host,
+				   const struct policy *p, port_no_t port)
 {
 	uint8_t vtep[16] = {0};
 
 	if (p->vtep == NULL || !p->vtep->here || routes_edge(sc, host) == (int)sw)
 		return port;
-	address((uint32_t)routes_edge(sc, host), vtep);
+	lab_vtep_address((uint32_t)routes_edge(sc, host), vtep);
 	return (port_no_t)(VTEP_FIRST + vtep_peer_of(p->vtep, vtep));
 }
 
@@ -121,7 +121,7 @@ int tunnels_addresses(const struct routes *r, uint32_t sw, struct policy *p)
 		memcpy(e->mac, sc->hosts[h].mac, sizeof(e->mac));
 		if (p->vlan_aware && at->is_switch && at->port < p->n_ports)
 			e->vid = p->ports[at->port].vlan.untagged;
-		e->port = place_of(sc, sw, h, p, w.ports[0]);
+		e->port = port_towards_host(sc, sw, h, p, w.ports[0]);
 		p->n_fdb++;
 		if (p->vlan_aware && e->port < p->n_ports)
 			add_tagged(sc, p, e);

@@ -64,7 +64,7 @@ static size_t payload_len(const struct nlattr *a)
 }
 
 // The number of an attribute; absent: *out stays. False: the attribute is too short.
-static bool number(const struct nlattr *a, uint32_t *out)
+static bool read_u32_attr(const struct nlattr *a, uint32_t *out)
 {
 	if (a == NULL)
 		return true;
@@ -74,7 +74,8 @@ static bool number(const struct nlattr *a, uint32_t *out)
 	return true;
 }
 
-static bool addr_of(const struct nlattr *a, uint8_t family, size_t skip, struct policy_addr *out)
+static bool read_addr_attr(const struct nlattr *a, uint8_t family, size_t skip,
+			   struct policy_addr *out)
 {
 	size_t len = family == AF_INET ? 4 : 16;
 
@@ -124,14 +125,14 @@ static bool hop_via(const struct attrs *a, uint8_t family, struct policy_addr *o
 	uint16_t named;
 
 	if (a->of[RTA_GATEWAY] != NULL)
-		return addr_of(a->of[RTA_GATEWAY], family, 0, out);
+		return read_addr_attr(a->of[RTA_GATEWAY], family, 0, out);
 	if (a->of[RTA_VIA] == NULL)
 		return true;
 	if (payload_len(a->of[RTA_VIA]) < sizeof(named))
 		return false;
 	memcpy(&named, mnl_attr_get_payload(a->of[RTA_VIA]), sizeof(named));
 	return (named == AF_INET || named == AF_INET6) &&
-	       addr_of(a->of[RTA_VIA], (uint8_t)named, sizeof(named), out);
+	       read_addr_attr(a->of[RTA_VIA], (uint8_t)named, sizeof(named), out);
 }
 
 // RTA_MULTIPATH: struct rtnexthop with attributes, one after the other.
@@ -188,7 +189,7 @@ static bool route_hops(const struct rtmsg *m, const struct attrs *a, struct kern
 	if (a->of[RTA_MULTIPATH] != NULL)
 		return hops_of(a->of[RTA_MULTIPATH], m->rtm_family, out);
 	*hop = (struct kernel_hop){.weight = 1, .dead = (m->rtm_flags & RTNH_F_DEAD) != 0};
-	if (!number(a->of[RTA_OIF], &hop->ifindex) || !hop_via(a, m->rtm_family, &hop->via))
+	if (!read_u32_attr(a->of[RTA_OIF], &hop->ifindex) || !hop_via(a, m->rtm_family, &hop->via))
 		return false;
 	out->n_hops = hop->ifindex != 0;
 	return true;
@@ -208,9 +209,10 @@ static enum kernel_msg_kind route_msg(const struct nlmsghdr *h, struct kernel_ro
 		.table = m->rtm_table, .tos = m->rtm_tos, .protocol = m->rtm_protocol,
 		.type = (uint8_t)type_of(m->rtm_type)};
 	if (m->rtm_dst_len > (m->rtm_family == AF_INET ? 32 : 128) ||
-	    (a.of[RTA_DST] != NULL && !addr_of(a.of[RTA_DST], m->rtm_family, 0, &out->to)) ||
-	    !number(a.of[RTA_TABLE], &out->table) || !number(a.of[RTA_PRIORITY], &out->metric) ||
-	    !number(a.of[RTA_NH_ID], &out->nexthop_id) || !route_hops(m, &a, out))
+	    (a.of[RTA_DST] != NULL && !read_addr_attr(a.of[RTA_DST], m->rtm_family, 0, &out->to)) ||
+	    !read_u32_attr(a.of[RTA_TABLE], &out->table) ||
+	    !read_u32_attr(a.of[RTA_PRIORITY], &out->metric) ||
+	    !read_u32_attr(a.of[RTA_NH_ID], &out->nexthop_id) || !route_hops(m, &a, out))
 		return KERNEL_MALFORMED;
 	// Routes by source address too: the dataplane looks at the destination alone.
 	if (m->rtm_src_len != 0)
@@ -250,11 +252,11 @@ static enum kernel_msg_kind nexthop_msg(const struct nlmsghdr *h, struct kernel_
 	*out = (struct kernel_nexthop){
 		.blackhole = a.of[NHA_BLACKHOLE] != NULL,
 		.hop = {.weight = 1, .dead = (m->nh_flags & RTNH_F_DEAD) != 0}};
-	if (!number(a.of[NHA_ID], &out->id) || out->id == 0 ||
-	    !number(a.of[NHA_OIF], &out->hop.ifindex) ||
+	if (!read_u32_attr(a.of[NHA_ID], &out->id) || out->id == 0 ||
+	    !read_u32_attr(a.of[NHA_OIF], &out->hop.ifindex) ||
 	    (a.of[NHA_GATEWAY] != NULL &&
 	     (!is_ip(m->nh_family) ||
-	      !addr_of(a.of[NHA_GATEWAY], m->nh_family, 0, &out->hop.via))) ||
+	      !read_addr_attr(a.of[NHA_GATEWAY], m->nh_family, 0, &out->hop.via))) ||
 	    (a.of[NHA_GROUP] != NULL && !members_of(a.of[NHA_GROUP], out)))
 		return KERNEL_MALFORMED;
 	return KERNEL_NEXTHOP;
@@ -275,8 +277,8 @@ static enum kernel_msg_kind neighbour_msg(const struct nlmsghdr *h, struct kerne
 	*out = (struct kernel_neighbour){.ifindex = (uint32_t)m->ndm_ifindex,
 					 .state = m->ndm_state,
 					 .learned = (m->ndm_flags & NTF_EXT_LEARNED) != 0};
-	if (a.of[NDA_DST] == NULL || !addr_of(a.of[NDA_DST], m->ndm_family, 0, &out->addr) ||
-	    !number(a.of[NDA_FLAGS_EXT], &more))
+	if (a.of[NDA_DST] == NULL || !read_addr_attr(a.of[NDA_DST], m->ndm_family, 0, &out->addr) ||
+	    !read_u32_attr(a.of[NDA_FLAGS_EXT], &more))
 		return KERNEL_MALFORMED;
 	out->managed = (more & NTF_EXT_MANAGED) != 0;
 	if (a.of[NDA_LLADDR] != NULL && payload_len(a.of[NDA_LLADDR]) == sizeof(out->mac)) {

@@ -34,7 +34,7 @@ struct table {
 	size_t key_size;
 };
 
-static void *key_of(struct row *r)
+static void *table_row_key(struct row *r)
 {
 	return r + 1;
 }
@@ -54,7 +54,7 @@ static struct row *table_find(const struct table *t, const void *key)
 	uint32_t hash = hash_of(key, t->key_size);
 	struct row *r = t->buckets == NULL ? NULL : t->buckets[hash & t->mask];
 
-	while (r != NULL && (r->hash != hash || memcmp(key_of(r), key, t->key_size) != 0))
+	while (r != NULL && (r->hash != hash || memcmp(table_row_key(r), key, t->key_size) != 0))
 		r = r->next;
 	return r;
 }
@@ -88,7 +88,7 @@ static void *table_row(struct table *t, const void *key, size_t size)
 	r = calloc(1, size);
 	if (r == NULL)
 		return NULL;
-	memcpy(key_of(r), key, t->key_size);
+	memcpy(table_row_key(r), key, t->key_size);
 	r->hash = hash_of(key, t->key_size);
 	r->next = t->buckets[r->hash & t->mask];
 	t->buckets[r->hash & t->mask] = r;
@@ -375,7 +375,7 @@ static int order(const struct route *a, const struct route *b)
 	return (a->metric > b->metric) - (a->metric < b->metric);
 }
 
-static void insert(struct prefix_row *p, struct route *r, bool last_of_equals)
+static void insert_route_in_order(struct prefix_row *p, struct route *r, bool last_of_equals)
 {
 	struct route **at = &p->routes;
 
@@ -385,7 +385,7 @@ static void insert(struct prefix_row *p, struct route *r, bool last_of_equals)
 	*at = r;
 }
 
-static void add_route(struct mirror *m, const struct kernel_msg *msg)
+static void add_kernel_route(struct mirror *m, const struct kernel_msg *msg)
 {
 	const struct prefix_key key = {.to = msg->route.to};
 	struct prefix_row *p = table_row(&m->prefixes, &key, sizeof(*p));
@@ -408,8 +408,9 @@ static void add_route(struct mirror *m, const struct kernel_msg *msg)
 			*at = made;
 			return;
 		}
-	insert(p, made, m->dumping || (msg->flags & NLM_F_APPEND) != 0 ||
-				msg->route.to.family == FAMILY_V6);
+	insert_route_in_order(p, made,
+			      m->dumping || (msg->flags & NLM_F_APPEND) != 0 ||
+				      msg->route.to.family == FAMILY_V6);
 }
 
 // A message about an IPv6 route that goes names some of its next hops. True: none is left.
@@ -477,7 +478,7 @@ static unsigned apply_route(struct mirror *m, const struct kernel_msg *msg)
 	if (msg->gone)
 		remove_route(m, &msg->route);
 	else
-		add_route(m, msg);
+		add_kernel_route(m, msg);
 	return MIRROR_ROUTES;
 }
 
@@ -789,7 +790,7 @@ static void take_prefix(struct fill *f, struct prefix_row *p)
 }
 
 // Addresses of the switch and its subnets come first, so a flood of routes does not push them out.
-static void take_all(struct fill *f)
+static void take_all_prefixes(struct fill *f)
 {
 	*f->census = (struct mirror_census){
 		.routes = f->m->prefixes.n, .nexthops = f->m->objects.n};
@@ -810,11 +811,11 @@ int mirror_routes(struct mirror *m, struct policy_routes *out, struct mirror_cen
 	struct fill f = {.m = m, .census = census};
 	struct routes_builder b;
 
-	take_all(&f);
+	take_all_prefixes(&f);
 	if (!routes_builder_init(&b, out, f.n_prefixes, f.n_nexthops))
 		return -ENOMEM;
 	f.b = &b;
-	take_all(&f);
+	take_all_prefixes(&f);
 	routes_builder_fini(&b);
 	return 0;
 }

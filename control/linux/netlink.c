@@ -142,12 +142,12 @@ static ssize_t receive_in(int fd, char *buffer, size_t size)
 	return got > (ssize_t)size ? -ENOBUFS : got;
 }
 
-static ssize_t receive(struct netlink *n, unsigned which)
+static ssize_t receive_from_kernel(struct netlink *n, unsigned which)
 {
 	return receive_in(n->fd[which], n->buffer, sizeof(n->buffer));
 }
 
-static void give(struct netlink *n, const struct nlmsghdr *h, netlink_fn *fn, void *arg)
+static void deliver_message(struct netlink *n, const struct nlmsghdr *h, netlink_fn *fn, void *arg)
 {
 	enum kernel_msg_kind kind = kernel_msg_parse(h, &n->msg);
 
@@ -161,7 +161,7 @@ enum netlink_verdict netlink_read(struct netlink *n, unsigned max, netlink_fn *f
 	unsigned done = 0;
 
 	while (done < max) {
-		ssize_t got = receive(n, SOCKET_CHANGES);
+		ssize_t got = receive_from_kernel(n, SOCKET_CHANGES);
 		size_t left = (size_t)got;
 
 		if (got == 0)
@@ -173,7 +173,7 @@ enum netlink_verdict netlink_read(struct netlink *n, unsigned max, netlink_fn *f
 		for (const struct nlmsghdr *h = kernel_msg_first(n->buffer, &left); h != NULL;
 		     h = kernel_msg_next(h, &left), done++) {
 			n->stats.messages++;
-			give(n, h, fn, arg);
+			deliver_message(n, h, fn, arg);
 		}
 	}
 	return NETLINK_MORE;
@@ -186,9 +186,9 @@ void netlink_begin_dump(struct netlink *n)
 	ssize_t got;
 
 	// Messages after a loss end the loop too: what they say is in the dump.
-	while ((got = receive(n, SOCKET_CHANGES)) > 0 || got == -ENOBUFS)
+	while ((got = receive_from_kernel(n, SOCKET_CHANGES)) > 0 || got == -ENOBUFS)
 		continue;
-	while (receive(n, SOCKET_DUMPS) > 0)
+	while (receive_from_kernel(n, SOCKET_DUMPS) > 0)
 		continue;
 	n->step = 0;
 	n->dump_seq = 0;
@@ -221,7 +221,7 @@ static bool take_dump(struct netlink *n, size_t left, unsigned *done, netlink_fn
 		// A kernel without next-hop objects refuses to dump them.
 		if (h->nlmsg_type == NLMSG_DONE || h->nlmsg_type == NLMSG_ERROR)
 			return true;
-		give(n, h, fn, arg);
+		deliver_message(n, h, fn, arg);
 		++*done;
 	}
 	return false;
@@ -238,7 +238,7 @@ enum netlink_verdict netlink_dump(struct netlink *n, unsigned max, netlink_fn *f
 			return NETLINK_MORE;
 		if (n->dump_seq == 0 && !request_dump(n))
 			return NETLINK_LOST;
-		got = receive(n, SOCKET_DUMPS);
+		got = receive_from_kernel(n, SOCKET_DUMPS);
 		if (got < 0)
 			return NETLINK_LOST;
 		if (got == 0)
@@ -258,7 +258,7 @@ enum netlink_verdict netlink_dump(struct netlink *n, unsigned max, netlink_fn *f
 
 // The kernel answers before send() returns. 0 or -errno. A caller may be in the middle of a buffer
 // of messages, so the answer has a buffer of its own.
-static int request(struct netlink *n, struct nlmsghdr *h)
+static int request_and_wait(struct netlink *n, struct nlmsghdr *h)
 {
 	_Alignas(struct nlmsghdr) char buffer[ANSWER_LEN];
 	ssize_t got;
@@ -311,7 +311,7 @@ int netlink_set_addr(struct netlink *n, uint32_t ifindex, const struct policy_ad
 			all[i] = (uint8_t)(a->ip[i] | hosts >> (24 - 8 * i));
 		mnl_attr_put(h, IFA_BROADCAST, sizeof(all), all);
 	}
-	return request(n, h);
+	return request_and_wait(n, h);
 }
 
 void netlink_ask_neighbour(struct netlink *n, uint32_t ifindex, const struct policy_addr *a,
@@ -328,5 +328,5 @@ void netlink_ask_neighbour(struct netlink *n, uint32_t ifindex, const struct pol
 	mnl_attr_put(h, NDA_DST, len_of(a), a->ip);
 	if (managed)
 		mnl_attr_put_u32(h, NDA_FLAGS_EXT, NTF_EXT_MANAGED);
-	(void)request(n, h);
+	(void)request_and_wait(n, h);
 }

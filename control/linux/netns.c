@@ -26,14 +26,14 @@ struct netns {
 	char ip_command[PATH_LEN];
 };
 
-static int enter(void *arg)
+static int enter_netns(void *arg)
 {
 	const struct netns *n = arg;
 
 	return n->fd >= 0 && setns(n->fd, CLONE_NEWNET) != 0 ? -errno : 0;
 }
 
-static void *serve(void *arg)
+static void *serve_netns_calls(void *arg)
 {
 	struct netns *n = arg;
 
@@ -120,7 +120,7 @@ int netns_open(const char *name, struct netns **out, char *err, size_t err_len)
 	}
 	pthread_mutex_init(&n->mutex, NULL);
 	pthread_cond_init(&n->changed, NULL);
-	rc = -pthread_create(&n->thread, NULL, serve, n);
+	rc = -pthread_create(&n->thread, NULL, serve_netns_calls, n);
 	if (rc != 0) {
 		snprintf(err, err_len, "control_plane: cannot make a thread: %s", strerror(-rc));
 		if (n->fd >= 0)
@@ -128,7 +128,7 @@ int netns_open(const char *name, struct netns **out, char *err, size_t err_len)
 		free(n);
 		return rc;
 	}
-	rc = netns_call(n, enter, n);
+	rc = netns_call(n, enter_netns, n);
 	if (rc != 0) {
 		snprintf(err, err_len, "control_plane.netns: cannot enter %s: %s; it must be a "
 				       "network namespace, and weir must start as root",

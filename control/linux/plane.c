@@ -39,8 +39,8 @@ static const struct policy *policy_of(const struct plane *p)
 	return switch_policy(p->sw);
 }
 
-static void report(const struct plane *p, enum event_type type, port_no_t port, uint64_t n,
-		   const char *why)
+static void report_plane_event(const struct plane *p, enum event_type type, port_no_t port,
+			       uint64_t n, const char *why)
 {
 	p->ops->event(p->arg, type, port, n, why);
 }
@@ -58,7 +58,8 @@ static bool is_gateway(const struct plane *p, port_no_t iface, const struct poli
 	return false;
 }
 
-static void ask(struct plane *p, port_no_t iface, const struct policy_addr *a, bool gateway)
+static void ask_kernel_for_neighbour(struct plane *p, port_no_t iface, const struct policy_addr *a,
+				     bool gateway)
 {
 	uint32_t ifindex = mirror_ifindex(p->mirror, iface);
 
@@ -82,7 +83,7 @@ static void on_stale(void *arg, port_no_t iface, const struct policy_addr *a)
 {
 	struct plane *p = arg;
 
-	ask(p, iface, a, is_gateway(p, iface, a));
+	ask_kernel_for_neighbour(p, iface, a, is_gateway(p, iface, a));
 }
 
 static bool is_managed(const struct plane *p, port_no_t iface, const struct policy_addr *a)
@@ -108,7 +109,7 @@ static void manage_peers(struct plane *p)
 			for (unsigned n = 0; n < i.n_addrs; n++)
 				here |= addr_holds(&i.addrs[n], &a);
 			if (here && !is_managed(p, (port_no_t)no, &a))
-				ask(p, (port_no_t)no, &a, true);
+				ask_kernel_for_neighbour(p, (port_no_t)no, &a, true);
 		}
 }
 
@@ -121,7 +122,7 @@ static void manage_gateways(struct plane *p)
 		const struct policy_nexthop *h = &r->nexthops[i];
 
 		if (h->kind == NEXTHOP_GATEWAY && !is_managed(p, h->port, &h->addr))
-			ask(p, h->port, &h->addr, true);
+			ask_kernel_for_neighbour(p, h->port, &h->addr, true);
 	}
 	manage_peers(p);
 }
@@ -152,13 +153,13 @@ static void take_requests(struct plane *p)
 		bool gateway = is_gateway(p, r.port, &r.addr);
 
 		if (gateway || may_ask(p, &r))
-			ask(p, r.port, &r.addr, gateway);
+			ask_kernel_for_neighbour(p, r.port, &r.addr, gateway);
 	}
 }
 
 // ---- taps
 
-static void watch(const struct plane *p, int fd, unsigned slot)
+static void watch_descriptor(const struct plane *p, int fd, unsigned slot)
 {
 	struct epoll_event e = {.events = EPOLLIN, .data.u32 = slot};
 
@@ -186,7 +187,7 @@ static void refuse_addr(const struct plane *p, const struct plane_iface *f,
 
 	snprintf(why, sizeof(why), "%s: the kernel refuses the address %s: %s", f->tap.name,
 		 addr_text(a, text), strerror(-err));
-	report(p, EVENT_LINUX_TAP_REFUSED, PORT_NONE, 0, why);
+	report_plane_event(p, EVENT_LINUX_TAP_REFUSED, PORT_NONE, 0, why);
 }
 
 // Of the addresses of a tap those of the policy alone are the plane's.
@@ -220,7 +221,7 @@ static bool open_tap(struct plane *p, const struct iface *i, char *err, size_t e
 	if (linux_tap_open(p->netns, &f->tap, err, err_len) != 0)
 		return false;
 	mirror_bind(p->mirror, i->no, f->tap.ifindex);
-	watch(p, f->tap.fd, i->no);
+	watch_descriptor(p, f->tap.fd, i->no);
 	set_addrs(p, f, i);
 	f->repeat_ns = REPEAT_LATER;
 	return true;
@@ -242,8 +243,8 @@ static void adapt_tap(struct plane *p, const struct iface *i)
 			return;
 		}
 		if (rc != 0)
-			report(p, EVENT_LINUX_TAP_REFUSED, PORT_NONE, 0,
-			       "the kernel refuses the MAC address or MTU of a tap");
+			report_plane_event(p, EVENT_LINUX_TAP_REFUSED, PORT_NONE, 0,
+					   "the kernel refuses the MAC address or MTU of a tap");
 	}
 	set_addrs(p, f, i);
 }
@@ -300,7 +301,7 @@ static void tap_lost(struct plane *p, port_no_t iface, uint64_t now_ns)
 	close_tap(p, iface);
 	p->iface[iface].retry_ns = now_ns;
 	p->n.taps_lost++;
-	report(p, EVENT_LINUX_TAP_LOST, iface, 0, NULL);
+	report_plane_event(p, EVENT_LINUX_TAP_LOST, iface, 0, NULL);
 }
 
 static void make_lost_taps(struct plane *p, uint64_t now_ns)
@@ -315,7 +316,7 @@ static void make_lost_taps(struct plane *p, uint64_t now_ns)
 		    !iface_get(policy_of(p), no, &i) || open_tap(p, &i, err, sizeof(err)))
 			continue;
 		if (strcmp(err, f->refused) != 0)
-			report(p, EVENT_LINUX_TAP_REFUSED, (port_no_t)no, 0, err);
+			report_plane_event(p, EVENT_LINUX_TAP_REFUSED, (port_no_t)no, 0, err);
 		snprintf(f->refused, sizeof(f->refused), "%s", err);
 		f->retry_ns = now_ns + RETRY_NS;
 	}
@@ -429,7 +430,7 @@ static void begin_dump(struct plane *p)
 static void lost_messages(struct plane *p)
 {
 	p->n.resyncs++;
-	report(p, EVENT_LINUX_RESYNC, PORT_NONE, netlink_stats(p->netlink)->lost, NULL);
+	report_plane_event(p, EVENT_LINUX_RESYNC, PORT_NONE, netlink_stats(p->netlink)->lost, NULL);
 	begin_dump(p);
 }
 
@@ -484,7 +485,8 @@ static void free_routes(struct policy_routes *r)
 static void report_room(struct plane *p)
 {
 	if (p->census.no_room > 0 && !p->full)
-		report(p, EVENT_LINUX_ROUTES_REFUSED, PORT_NONE, p->census.no_room, NULL);
+		report_plane_event(p, EVENT_LINUX_ROUTES_REFUSED, PORT_NONE, p->census.no_room,
+				   NULL);
 	p->full = p->census.no_room > 0;
 }
 
@@ -504,7 +506,7 @@ static bool make_routes(struct plane *p)
 	return !same_routes(&p->routes, &policy_of(p)->routes);
 }
 
-static void publish(struct plane *p)
+static void publish_kernel_routes(struct plane *p)
 {
 	bool differ = make_routes(p);
 
@@ -525,7 +527,7 @@ static void publish_when_due(struct plane *p, bool read_all)
 	if (p->stale)
 		begin_dump(p);
 	else
-		publish(p);
+		publish_kernel_routes(p);
 }
 
 // Interfaces by their numbers in the policy.
@@ -547,7 +549,7 @@ static void renumber(const struct plane *p, struct policy *policy)
 	}
 }
 
-static bool copy(void **to, const void *from, size_t n, size_t size)
+static bool copy_route_array(void **to, const void *from, size_t n, size_t size)
 {
 	*to = calloc(n + 1, size);
 	if (*to != NULL)
@@ -571,11 +573,12 @@ bool plane_fill(struct plane *p, struct policy *policy)
 	r->n_prefixes = own->n_prefixes;
 	r->n_groups = own->n_groups;
 	r->n_nexthops = own->n_nexthops;
-	if (!copy((void **)&r->prefixes, own->prefixes, own->n_prefixes,
-		  sizeof(own->prefixes[0])) ||
-	    !copy((void **)&r->groups, own->groups, own->n_groups, sizeof(own->groups[0])) ||
-	    !copy((void **)&r->nexthops, own->nexthops, own->n_nexthops,
-		  sizeof(own->nexthops[0])))
+	if (!copy_route_array((void **)&r->prefixes, own->prefixes, own->n_prefixes,
+			      sizeof(own->prefixes[0])) ||
+	    !copy_route_array((void **)&r->groups, own->groups, own->n_groups,
+			      sizeof(own->groups[0])) ||
+	    !copy_route_array((void **)&r->nexthops, own->nexthops, own->n_nexthops,
+			      sizeof(own->nexthops[0])))
 		return false;
 	renumber(p, policy);
 	return true;
@@ -590,7 +593,7 @@ void plane_new_policy(struct plane *p, uint64_t now_ns)
 	if (p == NULL)
 		return;
 	if (!make_taps(p, now_ns, err, sizeof(err)))
-		report(p, EVENT_LINUX_TAP_REFUSED, PORT_NONE, 0, err);
+		report_plane_event(p, EVENT_LINUX_TAP_REFUSED, PORT_NONE, 0, err);
 }
 
 const struct linux_numbers *plane_numbers(void *plane)
@@ -657,7 +660,7 @@ static int open_all(struct plane *p, const struct plane_conf *conf, char *err, s
 		rc = netlink_open(p->netns, RCVBUF, &p->netlink, err, err_len);
 	if (rc != 0)
 		return rc;
-	watch(p, netlink_fd(p->netlink), NETLINK_SLOT);
+	watch_descriptor(p, netlink_fd(p->netlink), NETLINK_SLOT);
 	return make_taps(p, p->now_ns, err, err_len) ? 0 : -EIO;
 }
 

@@ -41,7 +41,7 @@ static const char *neighbour_state(uint16_t state)
 	return "none";
 }
 
-static void add_route(void *arg, const struct mirror_route *r)
+static void list_kernel_route(void *arg, const struct mirror_route *r)
 {
 	const struct list *l = arg;
 	const char *source = kernel_protocol_name(r->protocol);
@@ -83,7 +83,7 @@ struct json_object *plane_routes(const struct plane *p, int port)
 	struct json_object *out = json_object_new_object();
 	struct list l = {.p = p, .rows = rows_in(out, FACTS_ROUTES), .port = port};
 
-	mirror_walk_routes(p->mirror, add_route, &l);
+	mirror_walk_routes(p->mirror, list_kernel_route, &l);
 	return out;
 }
 

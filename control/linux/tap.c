@@ -95,7 +95,7 @@ static int adapt(int sock, const struct linux_tap *t)
 	return apply_settings(t); // a larger MTU may have given the device IPv6 anew
 }
 
-static int bring_up(int sock, const struct linux_tap *t)
+static int bring_tap_up(int sock, const struct linux_tap *t)
 {
 	struct ifreq r = request_of(t);
 	int rc = adapt(sock, t);
@@ -108,7 +108,7 @@ static int bring_up(int sock, const struct linux_tap *t)
 	return ioctl(sock, SIOCSIFFLAGS, &r) != 0 ? -errno : 0;
 }
 
-static int make(void *arg)
+static int make_tap(void *arg)
 {
 	struct linux_tap *t = arg;
 	struct ifreq r = request_of(t);
@@ -120,7 +120,7 @@ static int make(void *arg)
 	    ioctl(t->fd, TUNSETCARRIER, &off) != 0)
 		rc = -errno;
 	if (rc == 0)
-		rc = bring_up(sock, t);
+		rc = bring_tap_up(sock, t);
 	t->ifindex = if_nametoindex(t->name);
 	t->carrier = false;
 	if (sock >= 0)
@@ -130,7 +130,7 @@ static int make(void *arg)
 
 int linux_tap_open(struct netns *ns, struct linux_tap *t, char *err, size_t err_len)
 {
-	int rc = netns_call(ns, make, t);
+	int rc = netns_call(ns, make_tap, t);
 
 	if (rc == 0)
 		return 0;

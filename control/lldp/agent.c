@@ -62,7 +62,7 @@ int lldp_agent_create(unsigned n_ports, const struct lldp_agent_ops *ops, void *
 	return 0;
 }
 
-static void forget(struct agent_port *p, unsigned i)
+static void forget_lldp_neighbour(struct agent_port *p, unsigned i)
 {
 	free(p->neighbour[i]);
 	p->n--;
@@ -74,7 +74,7 @@ void lldp_agent_destroy(struct lldp_agent *a)
 {
 	for (unsigned i = 0; a != NULL && i < a->n_ports; i++)
 		while (a->port[i].n > 0)
-			forget(&a->port[i], a->port[i].n - 1);
+			forget_lldp_neighbour(&a->port[i], a->port[i].n - 1);
 	free(a);
 }
 
@@ -200,7 +200,7 @@ void lldp_dcbx(const struct lldp_agent *a, unsigned port, struct dcbx_view *out)
 	out->active = active_by(&a->port[port].said, &local);
 }
 
-static bool same(const struct effect *a, const struct effect *b)
+static bool is_same_effect(const struct effect *a, const struct effect *b)
 {
 	return a->state == b->state && a->differences == b->differences &&
 	       a->peer_pfc == b->peer_pfc && a->follows == b->follows &&
@@ -214,7 +214,7 @@ static uint64_t effect_due_ns(const struct agent_port *p)
 	uint64_t settled = p->seen_ns + (settles ? LLDP_SETTLE_S * SECOND : 0);
 	uint64_t damped = p->damped ? p->said_ns + LLDP_DAMP_S * SECOND : 0;
 
-	if (same(&p->seen, &p->said) || (p->damped && !p->up))
+	if (is_same_effect(&p->seen, &p->said) || (p->damped && !p->up))
 		return UINT64_MAX;
 	return settled > damped ? settled : damped;
 }
@@ -273,7 +273,7 @@ static void refresh(struct lldp_agent *a, struct agent_port *p, uint64_t now_ns)
 	p->damped &= rules == p->rules; // what the operator changes is not damped
 	p->rules = rules;
 	while (!p->on && p->n > 0)
-		forget(p, p->n - 1);
+		forget_lldp_neighbour(p, p->n - 1);
 	view_of(p, &local, &v);
 	if (!p->on)
 		v.state = DCBX_OFF;
@@ -283,7 +283,7 @@ static void refresh(struct lldp_agent *a, struct agent_port *p, uint64_t now_ns)
 		seen.peer_pfc = v.peer->pdu.dcbx.pfc.enable;
 		seen.peer_roce = dcbx_roce_class(&v.peer->pdu.dcbx);
 	}
-	if (!same(&seen, &p->seen)) {
+	if (!is_same_effect(&seen, &p->seen)) {
 		p->c.dcbx_changes += p->seen.state != DCBX_OFF;
 		p->seen = seen;
 		p->seen_ns = now_ns;
@@ -325,7 +325,7 @@ static void send_due(struct lldp_agent *a, struct agent_port *p, uint64_t now_ns
 	p->c.sent++;
 }
 
-static void settle(struct lldp_agent *a, struct agent_port *p, uint64_t now_ns)
+static void settle_agent_port(struct lldp_agent *a, struct agent_port *p, uint64_t now_ns)
 {
 	refresh(a, p, now_ns);
 	take_effect(a, p, now_ns);
@@ -335,7 +335,7 @@ static void settle(struct lldp_agent *a, struct agent_port *p, uint64_t now_ns)
 void lldp_local_changed(struct lldp_agent *a, uint64_t now_ns)
 {
 	for (unsigned i = 0; i < a->n_ports; i++)
-		settle(a, &a->port[i], now_ns);
+		settle_agent_port(a, &a->port[i], now_ns);
 }
 
 void lldp_link(struct lldp_agent *a, unsigned port, bool up, uint64_t now_ns)
@@ -353,9 +353,9 @@ void lldp_link(struct lldp_agent *a, unsigned port, bool up, uint64_t now_ns)
 	p->credit_ns = now_ns;
 	while (!up && p->n > 0) {
 		event(a, p, EVENT_LLDP_GONE, now, p->neighbour[p->n - 1]);
-		forget(p, p->n - 1);
+		forget_lldp_neighbour(p, p->n - 1);
 	}
-	settle(a, p, now_ns);
+	settle_agent_port(a, p, now_ns);
 }
 
 void lldp_shutdown(struct lldp_agent *a)
@@ -384,7 +384,7 @@ static bool same_id(const struct lldp_id *a, const struct lldp_id *b)
 }
 
 // Its place, or p->n.
-static unsigned find(const struct agent_port *p, const struct lldp_pdu *pdu)
+static unsigned find_lldp_neighbour(const struct agent_port *p, const struct lldp_pdu *pdu)
 {
 	unsigned i = 0;
 
@@ -395,7 +395,7 @@ static unsigned find(const struct agent_port *p, const struct lldp_pdu *pdu)
 }
 
 // NULL: there is no room, or no memory.
-static struct lldp_neighbour *add(struct agent_port *p, uint64_t now_ns)
+static struct lldp_neighbour *add_lldp_neighbour(struct agent_port *p, uint64_t now_ns)
 {
 	struct lldp_neighbour *n = p->n < LLDP_NEIGHBOURS ? calloc(1, sizeof(*n)) : NULL;
 
@@ -408,7 +408,8 @@ static struct lldp_neighbour *add(struct agent_port *p, uint64_t now_ns)
 	return n;
 }
 
-static void keep(struct lldp_neighbour *n, const uint8_t *bytes, uint32_t len, uint64_t now_ns)
+static void keep_neighbour_pdu(struct lldp_neighbour *n, const uint8_t *bytes, uint32_t len,
+			       uint64_t now_ns)
 {
 	memcpy(n->bytes, bytes, len);
 	n->len = (uint16_t)len;
@@ -420,24 +421,24 @@ static void take_in(struct lldp_agent *a, struct agent_port *p, const struct lld
 		    const uint8_t *bytes, uint32_t len, uint64_t now_ns)
 {
 	const struct event now = {.t_ns = now_ns};
-	unsigned i = find(p, pdu);
+	unsigned i = find_lldp_neighbour(p, pdu);
 	struct lldp_neighbour *n = i < p->n ? p->neighbour[i] : NULL;
 
 	if (pdu->ttl_s == 0) {
 		if (n != NULL) {
 			event(a, p, EVENT_LLDP_GONE, now, n);
-			forget(p, i);
+			forget_lldp_neighbour(p, i);
 		}
 		return;
 	}
 	if (n != NULL) {
-		keep(n, bytes, len, now_ns);
+		keep_neighbour_pdu(n, bytes, len, now_ns);
 		return;
 	}
-	n = add(p, now_ns);
+	n = add_lldp_neighbour(p, now_ns);
 	if (n == NULL)
 		return;
-	keep(n, bytes, len, now_ns);
+	keep_neighbour_pdu(n, bytes, len, now_ns);
 	event(a, p, EVENT_LLDP_NEW, now, n);
 	if (p->fast == 0) {
 		p->fast = LLDP_FAST;
@@ -466,7 +467,7 @@ void lldp_receive(struct lldp_agent *a, unsigned port, const uint8_t *bytes, uin
 	p->c.bad_tlvs += pdu.n_bad;
 	p->c.cee += pdu.cee;
 	take_in(a, p, &pdu, bytes, len, now_ns);
-	settle(a, p, now_ns);
+	settle_agent_port(a, p, now_ns);
 }
 
 static void age(struct lldp_agent *a, struct agent_port *p, uint64_t now_ns)
@@ -477,7 +478,7 @@ static void age(struct lldp_agent *a, struct agent_port *p, uint64_t now_ns)
 		if (now_ns < p->neighbour[i]->end_ns)
 			continue;
 		event(a, p, EVENT_LLDP_GONE, (struct event){.t_ns = now_ns}, p->neighbour[i]);
-		forget(p, i);
+		forget_lldp_neighbour(p, i);
 		p->c.aged++;
 		any = true;
 	}

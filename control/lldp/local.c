@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static struct lldp_text text_of(const char *s)
+static struct lldp_text lldp_text_of(const char *s)
 {
 	return (struct lldp_text){(const uint8_t *)s, (uint16_t)strlen(s)};
 }
@@ -91,10 +91,10 @@ bool lldp_describe(const struct policy *p, unsigned port, const uint8_t chassis[
 	*out = (struct lldp_local){.pfc_auto = pp->lldp.pfc_auto, .pfc_possible = pp->lldp.pfc};
 	out->pdu = (struct lldp_pdu){
 		.chassis = {LLDP_CHASSIS_MAC, {chassis, 6}},
-		.port = {LLDP_PORT_NAME, text_of(pp->name)},
-		.port_description = text_of(pp->device),
-		.system_name = text_of(p->name),
-		.system_description = text_of("Weir, a lossless Ethernet switch"),
+		.port = {LLDP_PORT_NAME, lldp_text_of(pp->name)},
+		.port_description = lldp_text_of(pp->device),
+		.system_name = lldp_text_of(p->name),
+		.system_description = lldp_text_of("Weir, a lossless Ethernet switch"),
 		.has_capabilities = true,
 		.capabilities = LLDP_BRIDGE | LLDP_ROUTER,
 		.enabled = (uint16_t)((bridges ? LLDP_BRIDGE : 0) |

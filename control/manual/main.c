@@ -499,7 +499,7 @@ static const struct {
 	{"values", "weir-probe", probe_report_values}, {"measures", "weir-probe", part_measures},
 };
 
-static bool part(FILE *out, const char *name, const char *of)
+static bool print_manual_part(FILE *out, const char *name, const char *of)
 {
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (strcmp(parts[i].part, name) == 0 && strcmp(parts[i].of, of) == 0) {
@@ -531,7 +531,7 @@ static bool with_parts(FILE *out, const char *path)
 		if (!skip)
 			fputs(line, out);
 		if (sscanf(comment(line), "begin %31s of %31s", name, of) == 2) {
-			ok = part(out, name, of);
+			ok = print_manual_part(out, name, of);
 			skip = true;
 		}
 	}

@@ -105,7 +105,7 @@ static struct json_object *piece(const char *type, const char *help)
 	return s;
 }
 
-static void add(struct json_object *to, const char *key, struct json_object *s)
+static void add_schema_member(struct json_object *to, const char *key, struct json_object *s)
 {
 	json_object_object_add(to, key, s);
 }
@@ -159,12 +159,12 @@ static struct json_object *row_schema(const struct fact_list *l)
 	struct json_object *required = json_object_new_array();
 
 	for (size_t i = 0; i < l->n; i++) {
-		add(properties, l->rows[i].key, fact_schema(&l->rows[i]));
+		add_schema_member(properties, l->rows[i].key, fact_schema(&l->rows[i]));
 		if (!may_be(&l->rows[i], "@absent"))
 			json_object_array_add(required, json_object_new_string(l->rows[i].key));
 	}
-	add(s, "properties", properties);
-	add(s, "required", required);
+	add_schema_member(s, "properties", properties);
+	add_schema_member(s, "required", required);
 	return s;
 }
 
@@ -194,9 +194,9 @@ static void put_lists(struct json_object *properties, struct json_object *requir
 			continue;
 		s = l->single ? row_schema(l) : piece("array", NULL);
 		if (!l->single)
-			add(s, "items", row_schema(l));
+			add_schema_member(s, "items", row_schema(l));
 		row_text(s, "description", l->help);
-		add(properties, l->list, s);
+		add_schema_member(properties, l->list, s);
 		if (i != FACTS_VXLAN) // only with `vxlan` in the policy
 			json_object_array_add(required, json_object_new_string(l->list));
 	}
@@ -213,11 +213,11 @@ static struct json_object *kind_schema(const char *what, const char *help)
 
 		if (!is_kind(m->of, what))
 			continue;
-		add(properties, key, piece(m->type, m->help));
+		add_schema_member(properties, key, piece(m->type, m->help));
 		json_object_array_add(required, json_object_new_string(key));
 	}
-	add(s, "properties", properties);
-	add(s, "required", required);
+	add_schema_member(s, "properties", properties);
+	add_schema_member(s, "required", required);
 	return s;
 }
 
@@ -232,8 +232,8 @@ void schemas_print(FILE *out)
 		 "Made by scripts/docs; do not edit. The definition of a kind is "
 		 "#/$defs/KIND. Other keys may be added.");
 	for (unsigned i = 0; (what = show_kind(i, &help)) != NULL; i++)
-		add(kinds, what, kind_schema(what, help));
-	add(root, "$defs", kinds);
+		add_schema_member(kinds, what, kind_schema(what, help));
+	add_schema_member(root, "$defs", kinds);
 	fprintf(out, "%s\n",
 		json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY |
 							     JSON_C_TO_STRING_NOSLASHESCAPE |

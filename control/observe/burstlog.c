@@ -57,7 +57,7 @@ static const struct part *part_at(const struct burstlog *l, unsigned port, unsig
 	return &l->parts[port * MICROBURST_PARTS + part];
 }
 
-static void fill(struct part *p, uint64_t from, uint64_t to, uint32_t peak)
+static void fill_window_peaks(struct part *p, uint64_t from, uint64_t to, uint32_t peak)
 {
 	if (to - from > BURSTLOG_WINDOWS)
 		from = to - BURSTLOG_WINDOWS;
@@ -107,8 +107,8 @@ static void add_to_burst(struct burstlog *l, struct part *p, const struct microb
 	b->share = r->share > b->share ? r->share : b->share;
 }
 
-static void add(struct burstlog *l, const struct microburst_record *r,
-		const struct burst_clock *now)
+static void add_burst_record(struct burstlog *l, const struct microburst_record *r,
+			     const struct burst_clock *now)
 {
 	struct part *p = part_of(l, r->port, r->part);
 	uint64_t first = r->t_ns / l->params.window_ns, end = first + r->windows;
@@ -118,8 +118,9 @@ static void add(struct burstlog *l, const struct microburst_record *r,
 		return;
 	if (first > p->next)
 		p->burst = 0; // it was empty in between
-	fill(p, p->next, first, 0);
-	fill(p, first, end, r->peak_bytes < UINT32_MAX ? (uint32_t)r->peak_bytes : UINT32_MAX);
+	fill_window_peaks(p, p->next, first, 0);
+	fill_window_peaks(p, first, end,
+			  r->peak_bytes < UINT32_MAX ? (uint32_t)r->peak_bytes : UINT32_MAX);
 	p->next = end;
 	raise_high(p, end * l->params.window_ns / SECOND_NS, r->peak_bytes);
 	if (r->share != MICROBURST_NO_LIMIT && r->share >= l->params.from)
@@ -155,7 +156,7 @@ void burstlog_poll(struct burstlog *l, struct weir_switch *sw, const struct burs
 		if (c.again != NULL)
 			c.again(c.arg, &c);
 		for (unsigned i = 0; i < n && l->params.window_ns != 0; i++)
-			add(l, &r[i], &c);
+			add_burst_record(l, &r[i], &c);
 	}
 	l->now_ns = c.switch_ns;
 }

@@ -129,7 +129,7 @@ static double drops_for(const struct weir_switch *sw, unsigned port, unsigned re
 	return (double)n;
 }
 
-static double number(struct value v)
+static double value_as_double(struct value v)
 {
 	switch (v.type) {
 	case VALUE_U64: return (double)v.u64;
@@ -149,7 +149,7 @@ static double value_at(const struct reading *r, const struct series *s, unsigned
 	if (s->of == OF_REASON)
 		return drops_for(r->sw, port, i);
 	if (s->fact != F_PORTS_rx_missed)
-		return number(observe_value(r->sw, s->fact, port, i, r->now_ns));
+		return value_as_double(observe_value(r->sw, s->fact, port, i, r->now_ns));
 	switch_drv_stats(r->sw, port, &drv);
 	return (double)drv.rx_missed;
 }

@@ -46,7 +46,7 @@ void flow_addresses(const struct flow_key *k, char src[FLOW_ADDR_LEN], char dst[
 	inet_ntop(family, to, dst, FLOW_ADDR_LEN);
 }
 
-static struct json_object *address(const struct flow_key *k, bool of_sender)
+static struct json_object *flow_address_json(const struct flow_key *k, bool of_sender)
 {
 	char src[FLOW_ADDR_LEN], dst[FLOW_ADDR_LEN];
 

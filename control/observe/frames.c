@@ -63,7 +63,7 @@ void frames_destroy(struct frames *f)
 	free(f);
 }
 
-static uint32_t end_of(const struct frames *f, uint32_t frame)
+static uint32_t changes_end(const struct frames *f, uint32_t frame)
 {
 	return frame + 1 < f->n_frames ? f->frames[frame + 1].first : f->n_changes;
 }
@@ -92,7 +92,7 @@ static void merge(struct frames *f)
 
 	for (uint32_t i = 0; i < f->n_frames; i += 2) {
 		uint32_t last = i + 1 < f->n_frames ? i + 1 : i;
-		uint32_t from = f->frames[i].first, end = end_of(f, last);
+		uint32_t from = f->frames[i].first, end = changes_end(f, last);
 
 		f->frames[n] = (struct frame){f->frames[last].t_ns, to};
 		to = move_changes(f, from, end, to);
@@ -172,7 +172,7 @@ static void print_change(uint32_t column, double value, FILE *out)
 static void print_frame(const struct frames *f, uint32_t i, FILE *out)
 {
 	fprintf(out, "[%" PRIu64, f->frames[i].t_ns);
-	for (uint32_t k = f->frames[i].first; k < end_of(f, i); k++)
+	for (uint32_t k = f->frames[i].first; k < changes_end(f, i); k++)
 		print_change(f->changes[k].column, f->changes[k].value, out);
 	fputc(']', out);
 }

@@ -12,17 +12,17 @@ static bool burst_is_group(const struct at *a)
 	return a->burst->part >= MICROBURST_GROUPS;
 }
 
-static const struct policy_port *port_of(const struct at *a)
+static const struct policy_port *burst_port_policy(const struct at *a)
 {
 	return &a->pol->ports[a->burst->port];
 }
 
 static unsigned burst_class(const struct at *a)
 {
-	const struct classify_params *c = &port_of(a)->classify;
+	const struct classify_params *c = &burst_port_policy(a)->classify;
 
-	return class_of(burst_is_group(a) ? c->class_to_pg : c->class_to_queue,
-			a->burst->part % MICROBURST_GROUPS);
+	return lowest_class_mapped_to(burst_is_group(a) ? c->class_to_pg : c->class_to_queue,
+				      a->burst->part % MICROBURST_GROUPS);
 }
 
 // As the policy is now.
@@ -31,8 +31,8 @@ static const char *burst_limit(const struct at *a)
 	unsigned i = a->burst->part % MICROBURST_GROUPS;
 
 	if (burst_is_group(a))
-		return port_of(a)->pg[i].lossless ? "xoff" : "threshold";
-	return port_of(a)->queue[i].wred.enabled ? "kmax" : "threshold";
+		return burst_port_policy(a)->pg[i].lossless ? "xoff" : "threshold";
+	return burst_port_policy(a)->queue[i].wred.enabled ? "kmax" : "threshold";
 }
 
 #define FACTS_OF "control/observe/microbursts.def"

@@ -17,14 +17,15 @@
 #include "drivers/standin/standin.h"
 
 // Per second of model time.
-static uint64_t rate(const struct at *a, const struct rate_series *r, const ctr_t *now)
+static uint64_t series_rate_per_s(const struct at *a, const struct rate_series *r, const ctr_t *now)
 {
 	return a->o->time_scale * rate_per_s(&a->o->clock, r, ctr_get(now), a->s->real_ns);
 }
 
-#define RATE(m) rate(a, &a->o->port[a->port].rates.m, &a->pc->m)
+#define RATE(m) series_rate_per_s(a, &a->o->port[a->port].rates.m, &a->pc->m)
 #define WATERMARK(which) switch_watermark(a->o->sw, a->port, WATERMARK_##which, a->i)
-#define QUEUE_RATE(series, m) rate(a, &a->o->port[a->port].rates.series[a->i], &a->qc->m)
+#define QUEUE_RATE(series, m)                                                                      \
+	series_rate_per_s(a, &a->o->port[a->port].rates.series[a->i], &a->qc->m)
 
 // Percent of the line, with what a frame takes there beyond its length.
 static double utilisation(const struct at *a, uint64_t pps, uint64_t bps)
@@ -34,7 +35,7 @@ static double utilisation(const struct at *a, uint64_t pps, uint64_t bps)
 	return speed_bps == 0 ? 0 : (double)(on_line * 10000 / speed_bps) / 100;
 }
 
-static bool is_lossless(const struct at *a)
+static bool is_class_lossless(const struct at *a)
 {
 	return a->pp->classify.lossless >> a->i & 1;
 }
@@ -437,7 +438,7 @@ static void show_pfc(const struct show *s, struct json_object *out)
 		for (unsigned cls = 0; cls < N_CLASSES; cls++) {
 			struct at a = part_at(s, port, cls);
 
-			if (is_lossless(&a) || a.pauses[PFC_RX].frames != 0 ||
+			if (is_class_lossless(&a) || a.pauses[PFC_RX].frames != 0 ||
 			    a.pauses[PFC_TX].frames != 0)
 				emit(row_in(rows), FACTS_PFC, &a);
 		}
@@ -459,7 +460,7 @@ static void drop_row(const struct show *s, struct at *a, struct json_object *row
 
 	a->lost.packets = ctr_get(&live->packets) - ctr_get(&base->packets);
 	a->lost.bytes = ctr_get(&live->bytes) - ctr_get(&base->bytes);
-	a->alarm = drop_info[a->reason].loss && is_lossless(a);
+	a->alarm = drop_info[a->reason].loss && is_class_lossless(a);
 	add_frames(&sums->reason[a->reason], a->lost);
 	add_frames(&sums->all, a->lost);
 	if (a->alarm)
@@ -858,7 +859,7 @@ void observe_sample(struct observe *o, uint64_t now_ns)
 }
 
 // Copies counters word by word, because their owner goes on writing.
-static void take(void *base, const void *live, size_t bytes)
+static void take_baseline(void *base, const void *live, size_t bytes)
 {
 	for (size_t i = 0; i < bytes / sizeof(ctr_t); i++)
 		gauge_set((gauge_t *)base + i, ctr_get((const ctr_t *)live + i));
@@ -870,32 +871,33 @@ static void clear_port(struct observe *o, unsigned port, uint64_t now_ns)
 	const struct pfc_rx_state *rx = switch_pfc_rx(o->sw, port);
 	const struct flow_port *room = switch_flow_port(o->sw, port);
 
-	take(&b->port, switch_port_counters(o->sw, port), sizeof(b->port));
+	take_baseline(&b->port, switch_port_counters(o->sw, port), sizeof(b->port));
 	for (unsigned i = 0; i < N_QUEUES; i++) {
 		const struct ipcc_counters *ipcc = switch_ipcc(o->sw, port, i);
 
-		take(&b->queue[i], switch_queue_counters(o->sw, port, i), sizeof(b->queue[i]));
-		take(&b->pg[i], switch_pg_counters(o->sw, port, i), sizeof(b->pg[i]));
+		take_baseline(&b->queue[i], switch_queue_counters(o->sw, port, i),
+			      sizeof(b->queue[i]));
+		take_baseline(&b->pg[i], switch_pg_counters(o->sw, port, i), sizeof(b->pg[i]));
 		if (ipcc != NULL)
-			take(&b->ipcc[i], ipcc, sizeof(b->ipcc[i]));
+			take_baseline(&b->ipcc[i], ipcc, sizeof(b->ipcc[i]));
 	}
 	for (unsigned cls = 0; cls < N_CLASSES; cls++) {
 		for (unsigned r = 0; r < N_DROP_REASONS; r++)
-			take(&b->drops[cls][r], switch_drops(o->sw, port, cls, r),
-			     sizeof(b->drops[cls][r]));
+			take_baseline(&b->drops[cls][r], switch_drops(o->sw, port, cls, r),
+				      sizeof(b->drops[cls][r]));
 		for (unsigned dir = 0; dir < N_PFC_DIRS; dir++)
 			b->pfc[dir][cls] = pfc_counts_now(o, port, dir, cls, now_ns);
-		take(&b->watchdog[cls], switch_watchdog(o->sw, port, cls),
-		     sizeof(b->watchdog[cls]));
+		take_baseline(&b->watchdog[cls], switch_watchdog(o->sw, port, cls),
+			      sizeof(b->watchdog[cls]));
 	}
 	for (unsigned rule = 0; rule < GUARD_MAX_RULES; rule++)
 		b->remapped[rule] = switch_guard_remapped(o->sw, port, rule);
-	take(&b->flows, switch_port_flows(o->sw, port), sizeof(b->flows));
+	take_baseline(&b->flows, switch_port_flows(o->sw, port), sizeof(b->flows));
 	b->flows_refused = ctr_get(&room->refused);
 	b->flows_evicted = ctr_get(&room->evicted);
 	b->elephant_frames = ctr_get(&room->elephant_packets);
 	b->elephant_bytes = ctr_get(&room->elephant_bytes);
-	take(&b->fdb, &switch_fdb_port(o->sw, port)->c, sizeof(b->fdb));
+	take_baseline(&b->fdb, &switch_fdb_port(o->sw, port)->c, sizeof(b->fdb));
 	b->pfc_ignored_lossy = ctr_get(&rx->ignored_lossy);
 	b->pfc_empty_vector = ctr_get(&rx->empty_vector);
 	b->pause_ignored = switch_pause_ignored(o->sw, port);
@@ -913,8 +915,8 @@ void observe_clear(struct observe *o, uint64_t now_ns)
 	for (unsigned port = 0; port < policy_of(o)->n_ports; port++)
 		clear_port(o, port, model_time_ns(o->time_scale, now_ns));
 	for (unsigned i = 0; i < switch_n_workers(o->sw); i++) {
-		take(&o->worker[i].base, switch_worker_counters(o->sw, i),
-		     sizeof(o->worker[i].base));
+		take_baseline(&o->worker[i].base, switch_worker_counters(o->sw, i),
+			      sizeof(o->worker[i].base));
 		o->worker[i].stall_base = stall_counts_now(o, i);
 	}
 	switch_flow_totals(o->sw, &o->flow_base);

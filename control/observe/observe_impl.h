@@ -251,7 +251,7 @@ static inline const char *port_name(const struct observe *o, unsigned port)
 }
 
 // The lowest class of a map that ends at `to`; `to` itself when no class does.
-static inline unsigned class_of(const uint8_t map[N_CLASSES], unsigned to)
+static inline unsigned lowest_class_mapped_to(const uint8_t map[N_CLASSES], unsigned to)
 {
 	for (unsigned c = 0; c < N_CLASSES; c++)
 		if (map[c] == to)

@@ -67,7 +67,7 @@ static void labels(FILE *out, const struct fact_list *l, struct json_object *row
 }
 
 // In the unit of Prometheus, exactly: 1500 us are 0.001500.
-static void number(FILE *out, uint64_t v, unsigned per_unit)
+static void print_scaled_number(FILE *out, uint64_t v, unsigned per_unit)
 {
 	int digits = 0;
 
@@ -92,11 +92,12 @@ static void sample(FILE *out, const struct fact_list *l, const struct fact *f, c
 	if (f->kind == FACT_YES)
 		fputc(json_object_get_boolean(v) ? '1' : '0', out);
 	else
-		number(out, json_object_get_uint64(v), fact_per_unit(f));
+		print_scaled_number(out, json_object_get_uint64(v), fact_per_unit(f));
 	fputc('\n', out);
 }
 
-static struct json_object *row_at(const struct fact_list *l, struct json_object *rows, size_t i)
+static struct json_object *list_row_or_single(const struct fact_list *l, struct json_object *rows,
+					      size_t i)
 {
 	return l->single ? rows : json_object_array_get_idx(rows, i);
 }
@@ -114,7 +115,7 @@ static void list_metrics(FILE *out, const struct fact_list *l, struct json_objec
 		head(out, name, "gauge", "always 1; the labels say more about the row");
 		for (size_t i = 0; i < n; i++) {
 			fputs(name, out);
-			labels(out, l, row_at(l, rows, i), true);
+			labels(out, l, list_row_or_single(l, rows, i), true);
 			fputs(" 1\n", out);
 		}
 	}
@@ -125,7 +126,7 @@ static void list_metrics(FILE *out, const struct fact_list *l, struct json_objec
 			continue;
 		head(out, name, f->kind == FACT_COUNTER ? "counter" : "gauge", f->help);
 		for (size_t i = 0; i < n; i++)
-			sample(out, l, f, name, row_at(l, rows, i));
+			sample(out, l, f, name, list_row_or_single(l, rows, i));
 	}
 }
 

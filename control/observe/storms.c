@@ -97,7 +97,8 @@ static bool visited(const struct chain *ch, struct place at)
 }
 
 // The end of the chain, where a hop leads no further.
-static enum chain_end end_of(const struct observe *o, const struct pause_cause *c, bool now)
+static enum chain_end chain_end_of_cause(const struct observe *o, const struct pause_cause *c,
+					 bool now)
 {
 	if (c->kind == CAUSE_RX_RING)
 		return END_RECEIVE_RING;
@@ -118,7 +119,7 @@ static struct chain chain_from(const struct observe *o, struct place at, bool no
 	for (;;) {
 		struct pause_cause c = cause_of(o, at, now);
 
-		ch.end = end_of(o, &c, now);
+		ch.end = chain_end_of_cause(o, &c, now);
 		if (c.kind != CAUSE_QUEUE || ch.end == END_GONE || ch.n == MAX_HOPS)
 			return ch;
 		at = (struct place){c.out_port, c.cls};
@@ -144,7 +145,7 @@ static struct json_object *chain_list(const struct at *a)
 	return list;
 }
 
-static struct place place_of(const struct at *a)
+static struct place class_place(const struct at *a)
 {
 	return (struct place){(port_no_t)a->port, (uint8_t)a->i};
 }
@@ -219,7 +220,7 @@ void show_guard(const struct show *s, struct json_object *out)
 static void cause_row(struct at *a, struct json_object *rows)
 {
 	const struct observe *o = a->o;
-	struct place at = place_of(a);
+	struct place at = class_place(a);
 	struct chain chain;
 
 	a->last_pause_ns = switch_pause_cause(o->sw, at.port, pg_of(o, at)).t_ns;
@@ -245,9 +246,9 @@ void show_causes(const struct show *s, struct json_object *out)
 			a.peer_pause = &switch_pfc_rx(s->o->sw, port)->stats[cls];
 			a.watchdog = switch_watchdog(s->o->sw, port, cls);
 			if (a.pp->classify.lossless >> cls & 1 &&
-			    (in_xoff(s->o, place_of(&a)) ||
-			     switch_pause_cause(s->o->sw, port, pg_of(s->o, place_of(&a))).kind !=
-				     CAUSE_NONE))
+			    (in_xoff(s->o, class_place(&a)) ||
+			     switch_pause_cause(s->o->sw, port, pg_of(s->o, class_place(&a)))
+					     .kind != CAUSE_NONE))
 				cause_row(&a, causes);
 			if (gauge_get(&a.peer_pause->since_ns) != 0 ||
 			    watchdog_stormed(a.watchdog))

@@ -37,7 +37,7 @@ __attribute__((format(printf, 1, 2))) static bool bad(const char *fmt, ...)
 	return false;
 }
 
-static bool take_number(const struct opt *row, char *text, void *out)
+static bool take_probe_number(const struct opt *row, char *text, void *out)
 {
 	const char *why;
 	char lo[32], hi[32];
@@ -72,7 +72,7 @@ static bool take_classes(const struct opt *row, char *text, void *out)
 
 #define AT(f) offsetof(struct probe_args, f)
 #define NUMBER(f, kind, lo, hi, d)                                                                 \
-	AT(f), take_number, .unit = UNIT_##kind, .min = (lo), .max = (hi), .dflt = (d)
+	AT(f), take_probe_number, .unit = UNIT_##kind, .min = (lo), .max = (hi), .dflt = (d)
 
 // clang-format off
 static const struct opt rows[] = {
@@ -200,7 +200,7 @@ bool probe_args_parse(int argc, char **argv, struct probe_args *a)
 
 	*a = (struct probe_args){0};
 	for (unsigned i = 0; i < N(rows); i++)
-		if (rows[i].take == take_number)
+		if (rows[i].take == take_probe_number)
 			*(int64_t *)((char *)a + rows[i].off) = rows[i].dflt;
 	// What stands behind `--` is for EAL.
 	while (end < argc && strcmp(argv[end], "--") != 0)
@@ -266,7 +266,7 @@ void probe_args_help(FILE *out)
 	fprintf(out, "exit: %s\n", probe_exit);
 }
 
-static bool command_at(unsigned i, struct completion_command *out)
+static bool probe_command_at(unsigned i, struct completion_command *out)
 {
 	if (i <= PROBE_N_MEASURES)
 		*out = (struct completion_command){
@@ -276,7 +276,7 @@ static bool command_at(unsigned i, struct completion_command *out)
 
 void probe_args_completion(FILE *out)
 {
-	const struct completion c = {&probe_opts, "", NULL, command_at};
+	const struct completion c = {&probe_opts, "", NULL, probe_command_at};
 
 	completion_script(&c, out);
 }

@@ -110,7 +110,7 @@ static void fill_send(struct probe *p, struct fill *f)
 }
 
 // Holds the egress, sends, looks for PAUSE, and releases.
-static enum probe_verdict fill(struct probe *p, struct fill *f)
+static enum probe_verdict fill_device(struct probe *p, struct fill *f)
 {
 	for (unsigned tries = 0;;) {
 		if (!probe_begin(p, class_bit(p)))
@@ -223,7 +223,7 @@ static enum probe_verdict lost_without_pause(struct probe *p, const struct fill 
 static enum probe_verdict fill_lossless(struct probe *p, struct fill *f)
 {
 	for (unsigned tries = 0; tries < TRIES; tries++) {
-		enum probe_verdict v = fill(p, f);
+		enum probe_verdict v = fill_device(p, f);
 
 		if (v != PROBE_DONE || f->paused || f->lost == 0)
 			return v;
@@ -294,7 +294,7 @@ enum probe_verdict probe_find_loss(struct probe *p, uint16_t len, uint32_t from,
 	f.to_the_end = true;
 	for (unsigned tries = 0; tries < 2 * TRIES;) {
 		f.n = from + extra < p->conf.most ? from + extra : p->conf.most;
-		v = fill(p, &f);
+		v = fill_device(p, &f);
 		if (v != PROBE_DONE)
 			return v;
 		if (f.lost == 0 && f.n == p->conf.most)
@@ -362,7 +362,7 @@ static enum probe_verdict needs_two_cells(struct probe *p, const void *arg, uint
 {
 	uint32_t n = *(const uint32_t *)arg;
 	struct fill f = fill_of(p, (uint16_t)len, n - n / 4);
-	enum probe_verdict v = fill(p, &f);
+	enum probe_verdict v = fill_device(p, &f);
 
 	*beyond = f.paused;
 	return v;

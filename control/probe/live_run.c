@@ -117,7 +117,7 @@ static uint64_t run_now(void *of)
 }
 
 // Takes what waits at each port, and returns the number of frames.
-static unsigned look(struct live_run *r)
+static unsigned receive_from_ports(struct live_run *r)
 {
 	struct rte_mbuf *pkts[BURST];
 	unsigned all = 0;
@@ -145,7 +145,7 @@ static void run_until(void *of, uint64_t until_ns)
 	struct live_run *r = of;
 
 	for (;;) {
-		unsigned n = look(r);
+		unsigned n = receive_from_ports(r);
 		uint64_t next = min_u64(probe_tick(r->probe, r->last_ns), until_ns);
 
 		// The egress must not stay held by an operator's command.

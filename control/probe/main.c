@@ -17,19 +17,19 @@
 
 enum { EXIT_MISUSED = 2, TABLES_BYTES = 64 << 20 };
 
-static void say(const char *text)
+static void print_probe_message(const char *text)
 {
 	if (text[0] != '\0')
 		terminal_printf(stderr, "weir-probe: %s\n", text);
 }
 
-static void say_notes(char *notes)
+static void print_probe_notes(char *notes)
 {
 	char *save = NULL;
 
 	for (char *line = strtok_r(notes, "\n", &save); line != NULL;
 	     line = strtok_r(NULL, "\n", &save))
-		say(line);
+		print_probe_message(line);
 }
 
 // One line that is written again and again.
@@ -40,7 +40,7 @@ static void progress(void *of, const char *text)
 	fflush(stderr);
 }
 
-static int write_page(const struct probe_report *r, const char *path)
+static int write_probe_page(const struct probe_report *r, const char *path)
 {
 	FILE *f = fopen(path, "w");
 	bool good = f != NULL;
@@ -68,7 +68,7 @@ static int measure(const struct probe_args *a, struct probe *p, const char *devi
 		probe_report_json(&r, stdout);
 	else
 		probe_report_table(&r, stdout);
-	if (a->report != NULL && write_page(&r, a->report) != 0)
+	if (a->report != NULL && write_probe_page(&r, a->report) != 0)
 		rc = 1;
 	return rc;
 }
@@ -98,16 +98,16 @@ static int live(const struct probe_args *a)
 	r.hold = a->hold;
 	r.release = a->release;
 	if (live_run_open(&r, &c, &text) != 0) {
-		say_notes(text.note);
-		say(text.err);
+		print_probe_notes(text.note);
+		print_probe_message(text.err);
 		goto out;
 	}
-	say_notes(text.note);
+	print_probe_notes(text.note);
 	live_run_conf_fill(&r, (uint64_t)a->speed, &conf);
 	probe_args_conf(a, &conf);
 	io = live_run_io(&r);
 	if (probe_init(&p, &conf, &io) != 0) {
-		say("not enough memory; take fewer frames with --most");
+		print_probe_message("not enough memory; take fewer frames with --most");
 		goto out;
 	}
 	r.probe = &p;
@@ -121,7 +121,7 @@ out:
 // ---- a policy
 
 // The port of that name; without a name the i-th. -1: there is none, and the complaint is printed.
-static int port_of(const struct config *c, const char *name, unsigned i)
+static int find_probe_port(const struct config *c, const char *name, unsigned i)
 {
 	unsigned n = config_n_ports(c);
 
@@ -146,7 +146,7 @@ static int choose_ports(const struct probe_args *a, const struct config *c,
 		o->port[i] = 0;
 		if (i == PROBE_THIRD && !o->third)
 			continue;
-		k = port_of(c, a->port[i], i);
+		k = find_probe_port(c, a->port[i], i);
 		if (k < 0)
 			return -1;
 		o->port[i] = (unsigned)k;
@@ -176,7 +176,7 @@ static int with_pool(const struct probe_args *a, const struct config *c, struct 
 		return rc;
 	if (wire_run_open(c, &o, pool, &r, &d) != 0) {
 		if (d.n == 0)
-			say("not enough memory for the switch of this policy");
+			print_probe_message("not enough memory for the switch of this policy");
 		goto out;
 	}
 	wire_run_conf(r, &conf);
@@ -185,7 +185,7 @@ static int with_pool(const struct probe_args *a, const struct config *c, struct 
 		wire_run_dscps(r, &conf);
 	io = wire_run_io(r);
 	if (probe_init(&p, &conf, &io) != 0) {
-		say("not enough memory; take fewer frames with --most");
+		print_probe_message("not enough memory; take fewer frames with --most");
 		goto out;
 	}
 	wire_run_bind(r, &p);
@@ -222,7 +222,7 @@ static int lab(const struct probe_args *a)
 	rc = 1;
 	if (live_eal_init("weir-probe", &eal, &text) != 0 ||
 	    live_pool_create(frames, PROBE_LEN_MAX, &pool, &text) != 0)
-		say(text.err);
+		print_probe_message(text.err);
 	else
 		rc = with_pool(a, c, pool);
 	rte_mempool_free(pool);

@@ -20,7 +20,7 @@ struct samples {
 	double marked_seq, clear_seq; // sums of the frames' numbers
 };
 
-static void add(struct samples *s, uint32_t i, uint32_t n, bool marked)
+static void add_marking_sample(struct samples *s, uint32_t i, uint32_t n, bool marked)
 {
 	s->in[i].total++;
 	s->in[i].marked += marked;
@@ -49,7 +49,7 @@ static enum probe_verdict pass(struct probe *p, struct samples *s, uint16_t len)
 	if (probe_spoiled(p) || p->n_sent != s->n || probe_lost(p) != 0 || (s->pauses && !paused))
 		return PROBE_NOT_RUN;
 	for (uint32_t i = 0; i < s->n; i++)
-		add(s, i, s->n, p->seen[i].ecn == CE);
+		add_marking_sample(s, i, s->n, p->seen[i].ecn == CE);
 	marked = s->marked - marked;
 	s->fills.n++;
 	s->fills.marked += (double)marked;

@@ -329,7 +329,7 @@ bool probe_settle(struct probe *p, enum probe_port port, uint8_t cls)
 }
 
 // Until all frames have come, or none comes for a long time.
-static void drain(struct probe *p)
+static void drain_device(struct probe *p)
 {
 	uint64_t quiet = QUIET_SETTLES * p->conf.settle_ns, since = probe_now(p);
 
@@ -364,7 +364,7 @@ void probe_release(struct probe *p)
 		(void)probe_cannot(p, "the command of --release failed");
 	}
 	p->ordered = false;
-	drain(p);
+	drain_device(p);
 	p->n_missed = p->io.missed(p->io.of) - p->missed_before;
 }
 

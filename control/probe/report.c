@@ -29,7 +29,7 @@ enum { NUMBER_LEN = 48, CELL_LEN = 160 };
 
 // Bytes and counts in full, since a threshold is compared to the cell; times and shares as people
 // read them.
-static void number(const struct value_row *row, int64_t v, char out[NUMBER_LEN])
+static void format_probe_number(const struct value_row *row, int64_t v, char out[NUMBER_LEN])
 {
 	if (row->unit == UNIT_TIME && v >= 0)
 		snprintf(out, NUMBER_LEN, "%.3f us", (double)v / US_NS);
@@ -44,8 +44,8 @@ static void bounds(const struct value_row *row, const struct probe_value *v, cha
 {
 	char low[NUMBER_LEN], high[NUMBER_LEN];
 
-	number(row, v->low, low);
-	number(row, v->high, high);
+	format_probe_number(row, v->low, low);
+	format_probe_number(row, v->high, high);
 	if (v->low == v->high)
 		snprintf(out, CELL_LEN, "exact");
 	else
@@ -71,7 +71,7 @@ static void walk(const struct probe_report *r, FILE *out,
 
 			if (!v->given)
 				continue;
-			number(&rows[k], v->value, value);
+			format_probe_number(&rows[k], v->value, value);
 			bounds(&rows[k], v, within);
 			line(out, m->name, rows[k].key, value, within,
 			     r->probe->word[k] != NULL ? r->probe->word[k] : "");
@@ -137,7 +137,7 @@ void probe_report_page(const struct probe_report *r, FILE *out)
 			fprintf(out, "* `%s`: %s\n", rows[k].key, rows[k].help);
 }
 
-static void add_text(struct json_object *o, const char *key, const char *text)
+static void add_report_text(struct json_object *o, const char *key, const char *text)
 {
 	json_object_object_add(o, key, text == NULL ? NULL : json_object_new_string(text));
 }
@@ -153,9 +153,9 @@ static struct json_object *value_json(const struct probe_report *r, unsigned k)
 	json_object_object_add(o, "value", json_object_new_int64(v->value));
 	json_object_object_add(o, "low", json_object_new_int64(v->low));
 	json_object_object_add(o, "high", json_object_new_int64(v->high));
-	add_text(o, "unit", units[rows[k].unit]);
+	add_report_text(o, "unit", units[rows[k].unit]);
 	if (r->probe->word[k] != NULL)
-		add_text(o, "remark", r->probe->word[k]);
+		add_report_text(o, "remark", r->probe->word[k]);
 	return o;
 }
 
@@ -164,14 +164,14 @@ void probe_report_json(const struct probe_report *r, FILE *out)
 	struct json_object *o = json_object_new_object(), *list = json_object_new_object();
 	struct json_object *values = json_object_new_object();
 
-	add_text(o, "target", r->device);
+	add_report_text(o, "target", r->device);
 	json_object_object_add(o, "tested_class", json_object_new_int(r->probe->conf.cls));
 	for (unsigned i = 0; i < PROBE_N_MEASURES; i++) {
 		struct json_object *m = json_object_new_object();
 
-		add_text(m, "verdict", verdicts[r->results[i].verdict]);
+		add_report_text(m, "verdict", verdicts[r->results[i].verdict]);
 		if (r->results[i].verdict == PROBE_CANNOT)
-			add_text(m, "why", r->results[i].why);
+			add_report_text(m, "why", r->results[i].why);
 		json_object_object_add(list, probe_measures[i].name, m);
 	}
 	for (unsigned k = 0; k < PROBE_N_VALUES; k++)

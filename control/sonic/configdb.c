@@ -12,7 +12,7 @@
 
 enum { JSON_DEPTH = 8, KEYS_SHOWN = 3, LINE_LEN = 1024, FIRST_ROOM = 64, MOST_MESSAGES = 4096 };
 
-static void *grown(void *list, unsigned n, unsigned *room, size_t size)
+static void *grow_list_if_full(void *list, unsigned n, unsigned *room, size_t size)
 {
 	if (n < *room)
 		return list;
@@ -28,7 +28,7 @@ static const char *copied(struct arena *a, const char *text)
 void sonic_set(struct sonic_config *c, const char *table, const char *key, const char *field,
 	       const char *value)
 {
-	c->rows = grown(c->rows, c->n, &c->room, sizeof(*c->rows));
+	c->rows = grow_list_if_full(c->rows, c->n, &c->room, sizeof(*c->rows));
 	c->rows[c->n++] = (struct sonic_row){
 		.table = copied(&c->arena, table),
 		.key = copied(&c->arena, key),
@@ -139,15 +139,15 @@ const char *sonic_get(const struct sonic_config *c, const char *table, const cha
 
 // ---- messages
 
-static bool same(const char *a, const char *b)
+static bool is_same_text(const char *a, const char *b)
 {
 	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
 static bool same_but_key(const struct sonic_message *a, const struct sonic_message *b)
 {
-	return a->level == b->level && same(a->table, b->table) && same(a->field, b->field) &&
-	       same(a->text, b->text);
+	return a->level == b->level && is_same_text(a->table, b->table) &&
+	       is_same_text(a->field, b->field) && is_same_text(a->text, b->text);
 }
 
 void sonic_say(struct sonic_report *r, enum sonic_level level, const char *table, const char *key,
@@ -162,13 +162,13 @@ void sonic_say(struct sonic_report *r, enum sonic_level level, const char *table
 	va_end(ap);
 	r->n_errors += level == SONIC_ERROR;
 	for (unsigned i = r->n; i-- > 0;)
-		if (same_but_key(&r->messages[i], &m) && same(r->messages[i].key, key))
+		if (same_but_key(&r->messages[i], &m) && is_same_text(r->messages[i].key, key))
 			return;
 	if (r->n == MOST_MESSAGES) {
 		r->n_left_out++;
 		return;
 	}
-	r->messages = grown(r->messages, r->n, &r->room, sizeof(*r->messages));
+	r->messages = grow_list_if_full(r->messages, r->n, &r->room, sizeof(*r->messages));
 	r->messages[r->n++] = (struct sonic_message){
 		level, copied(&r->arena, table), copied(&r->arena, key), copied(&r->arena, field),
 		copied(&r->arena, text)};
@@ -355,7 +355,7 @@ static struct json_object *child(struct json_object *parent, const char *key)
 	return v;
 }
 
-static struct json_object *list_of(const char *value)
+static struct json_object *json_list_of_words(const char *value)
 {
 	struct json_object *list = json_object_new_array();
 
@@ -381,7 +381,7 @@ void sonic_write_json(struct sonic_config *c, FILE *out)
 		if (len > 0 && row->field[len - 1] == '@')
 			json_object_object_add(fields,
 					       arena_text(&c->arena, row->field, len - 1),
-					       list_of(row->value));
+					       json_list_of_words(row->value));
 		else if (strcmp(row->field, "NULL") != 0)
 			json_object_object_add(fields, row->field,
 					       json_object_new_string(row->value));

@@ -68,7 +68,7 @@ int64_t bytes_of(struct export *e, const struct cfg_val *v)
 
 // ---- objects with a name
 
-static const char *value_of(const struct object *o, const char *field)
+static const char *object_field_value(const struct object *o, const char *field)
 {
 	for (unsigned i = 0; i < o->n; i++)
 		if (strcmp(o->fields[i], field) == 0)
@@ -77,12 +77,12 @@ static const char *value_of(const struct object *o, const char *field)
 }
 
 // Whether both can have one name.
-static bool fits(const struct object *a, const struct object *b)
+static bool can_share_name(const struct object *a, const struct object *b)
 {
 	if (!a->merges && a->n != b->n)
 		return false;
 	for (unsigned i = 0; i < a->n; i++) {
-		const char *other = value_of(b, a->fields[i]);
+		const char *other = object_field_value(b, a->fields[i]);
 
 		if (other == NULL ? !a->merges : strcmp(a->values[i], other) != 0)
 			return false;
@@ -93,7 +93,7 @@ static bool fits(const struct object *a, const struct object *b)
 static void add_missing(struct object *to, const struct object *from)
 {
 	for (unsigned i = 0; i < from->n && to->n < OBJECT_FIELDS; i++)
-		if (value_of(to, from->fields[i]) == NULL) {
+		if (object_field_value(to, from->fields[i]) == NULL) {
 			to->fields[to->n] = from->fields[i];
 			to->values[to->n++] = from->values[i];
 		}
@@ -134,7 +134,7 @@ const char *object_end(struct export *e, struct object *o, const char *wanted)
 
 	o->name = wanted;
 	for (unsigned n = 2; (found = object_named(e, o->table, o->name)) != NULL; n++) {
-		if (fits(found, o)) {
+		if (can_share_name(found, o)) {
 			add_missing(found, o);
 			return found->name;
 		}

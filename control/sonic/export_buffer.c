@@ -9,7 +9,8 @@
 
 enum { RATIO_ONE = 1000000 }; // 1 in the unit of switch.buffer.oversubscription
 
-static const struct cfg_val *pick(const struct cfg_val *own, const struct cfg_val *base)
+static const struct cfg_val *override_or_base_value(const struct cfg_val *own,
+						    const struct cfg_val *base)
 {
 	return own->given ? own : base;
 }
@@ -33,7 +34,7 @@ static bool is_auto(const struct config_port *p, unsigned pg)
 	return c->ingress.headroom.fixed.n == CFG_WORD_VALUE;
 }
 
-static bool is_lossless(const struct config_port *p, unsigned pg)
+static bool is_pg_lossless(const struct config_port *p, unsigned pg)
 {
 	int cls = check_class_of_pg(p->profile, pg);
 
@@ -49,7 +50,7 @@ static bool is_dynamic(const struct export *e)
 		return strcmp(model, "dynamic") == 0;
 	for (unsigned i = 0; e->hand_written && i < e->c->n_ports; i++)
 		for (unsigned pg = 0; pg < N_PGS; pg++)
-			if (is_lossless(&e->c->ports[i], pg) && is_auto(&e->c->ports[i], pg))
+			if (is_pg_lossless(&e->c->ports[i], pg) && is_auto(&e->c->ports[i], pg))
 				return true;
 	return false;
 }
@@ -108,8 +109,9 @@ static void fixed_group(struct export *e, const struct config_port *p, const cha
 	const struct cfg_ingress *over = own != NULL ? own : in;
 	const struct cfg_ingress *limit =
 		over->alpha.given || over->static_limit.given ? over : in;
-	int64_t min = bytes_of(e, pick(&over->min, &in->min));
-	int64_t xoff = bytes_of(e, pick(&over->headroom.fixed, &in->headroom.fixed));
+	int64_t min = bytes_of(e, override_or_base_value(&over->min, &in->min));
+	int64_t xoff =
+		bytes_of(e, override_or_base_value(&over->headroom.fixed, &in->headroom.fixed));
 	const char *name = hint(e, SONIC_PG_PROFILE, key);
 	const char *below = mark_of(e, key, MARK_XON);
 	bool inside = !has_headroom_pool(e) && mark_of(e, key, MARK_SIZE) == NULL;
@@ -179,7 +181,8 @@ static void lossy_group(struct export *e, const struct config_port *p, unsigned 
 	if (!in->map.given)
 		return;
 	object_begin(&o, SONIC_PROFILE_SIZE);
-	object_value(e, &o, SONIC_PROFILE_SIZE, bytes_of(e, pick(&in->min, &c->ingress.min)));
+	object_value(e, &o, SONIC_PROFILE_SIZE,
+		     bytes_of(e, override_or_base_value(&in->min, &c->ingress.min)));
 	if (in->alpha.given || in->static_limit.given)
 		object_limit(e, &o, &in->alpha, &in->static_limit);
 	else if (c->ingress.alpha.given || c->ingress.static_limit.given)
@@ -321,7 +324,7 @@ void export_buffer(struct export *e)
 			const char *key = arena_printf(&e->arena, "%s|%u", p->name, n);
 			int cls = check_class_of_queue(p->profile, n);
 
-			if (check_class_of_pg(p->profile, n) >= 0 && is_lossless(p, n)) {
+			if (check_class_of_pg(p->profile, n) >= 0 && is_pg_lossless(p, n)) {
 				lossless_group(e, p, n, key);
 				export_pattern(e, p, n);
 			} else if (check_class_of_pg(p->profile, n) >= 0) {

@@ -93,7 +93,7 @@ static bool is_path(const char *key, const char *path)
 }
 
 // The row of the path, or of the longest part that begins it.
-static const struct sonic_field_info *row_of(struct place *at)
+static const struct sonic_field_info *sonic_field_of_place(struct place *at)
 {
 	for (char *end = at->path + strlen(at->path); end != NULL && end > at->path;
 	     end = strrchr(at->path, '.')) {
@@ -134,8 +134,8 @@ static const char *object_of(const struct sonic_field_info *f, const struct plac
 	return p->name;
 }
 
-static const char *key_of(struct import *im, const struct sonic_field_info *f,
-			  const struct place *at)
+static const char *sonic_key_of_place(struct import *im, const struct sonic_field_info *f,
+				      const struct place *at)
 {
 	if (at->profile != NULL)
 		return object_of(f, at);
@@ -158,8 +158,8 @@ static void say_mistake(struct import *im, const struct diag_message *m)
 	if (m->key != NULL)
 		take_lists(m->key, &at);
 	take_profile(&im->m, &at);
-	f = row_of(&at);
-	key = f != NULL ? key_of(im, f, &at) : NULL;
+	f = sonic_field_of_place(&at);
+	key = f != NULL ? sonic_key_of_place(im, f, &at) : NULL;
 	has_field = f != NULL && strcmp(f->field, "*") != 0 && strcmp(f->field, "NULL") != 0;
 	// Without a row of its own, the key of the policy says which.
 	where = key == NULL && m->key != NULL

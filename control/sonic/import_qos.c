@@ -372,7 +372,7 @@ static bool is_taken(const struct sonic_model *m, const char *name)
 }
 
 // After the DSCP map of the ports, with a number where several profiles have one map.
-static const char *profile_name(struct import *im, const struct sonic_port *p)
+static const char *unused_profile_name(struct import *im, const struct sonic_port *p)
 {
 	const char *map = p->names.dscp != NULL ? p->names.dscp : p->names.pcp;
 	char *base = arena_printf(&im->arena, "%.20s", map != NULL ? map : "untrusted");
@@ -401,7 +401,7 @@ void import_profiles(struct import *im)
 			n++;
 		p->profile = n;
 		if (n == m->n_profiles) {
-			m->profiles[n] = (struct sonic_profile){profile_name(im, p), p, 0};
+			m->profiles[n] = (struct sonic_profile){unused_profile_name(im, p), p, 0};
 			m->n_profiles++;
 		}
 		m->profiles[n].n_ports++;

@@ -38,7 +38,7 @@ __attribute__((format(printf, 2, 3))) static void item(struct map *m, const char
 	va_end(ap);
 }
 
-static void end(const struct map *m)
+static void end_yaml_map(const struct map *m)
 {
 	fputs(m->any ? "}" : "{}", m->out);
 }
@@ -95,7 +95,7 @@ static void lookup(FILE *out, const uint8_t *map, unsigned n, bool with_default)
 		else
 			item(&m, "%u: %u", i, map[i]);
 	}
-	end(&m);
+	end_yaml_map(&m);
 }
 
 // ---- switch, ports, VLANs
@@ -119,7 +119,7 @@ static void write_trim(const struct sonic_model *m, FILE *out)
 		item(&t, "queue: %" PRId64, m->trim.queue);
 	else if (m->trim.queue != ABSENT)
 		item(&t, "queue: auto");
-	end(&t);
+	end_yaml_map(&t);
 	fprintf(out, "   # %s\n", sonic_fields[SONIC_TRIM_DSCP].table);
 }
 
@@ -144,7 +144,7 @@ static void write_switch(const struct sonic_model *m, FILE *out)
 		item(&b, "oversubscription: %" PRId64, m->oversubscription);
 	if (m->egress_lossy >= 0)
 		item(&b, "egress_lossy: %s", BYTES(m->egress_lossy));
-	end(&b);
+	end_yaml_map(&b);
 	fputs("   # BUFFER_POOL\n", out);
 	write_trim(m, out);
 }
@@ -157,7 +157,7 @@ static bool same_line(const struct sonic_port *a, const struct sonic_port *b)
 }
 
 // The text before the number that ends a name, and "xdp:" and the name as the device.
-static bool is_plain(const struct sonic_port *p, size_t *stem)
+static bool is_plain_port(const struct sonic_port *p, size_t *stem)
 {
 	size_t len = strlen(p->name);
 
@@ -169,20 +169,20 @@ static bool is_plain(const struct sonic_port *p, size_t *stem)
 }
 
 // The ports from `first` on that one line can name, as numbers "0,4,8". Returns their number.
-static unsigned numbers_of(const struct sonic_model *m, const bool *done, unsigned first,
-			   bool *taken, char out[NAME_ROOM])
+static unsigned join_port_numbers(const struct sonic_model *m, const bool *done, unsigned first,
+				  bool *taken, char out[NAME_ROOM])
 {
 	const struct sonic_port *p = &m->ports[first];
 	size_t stem, len = 0, other;
 	unsigned n = 0;
 
 	out[0] = '\0';
-	if (!is_plain(p, &stem))
+	if (!is_plain_port(p, &stem))
 		return 0;
 	for (unsigned i = first; i < m->n_ports; i++) {
 		const struct sonic_port *q = &m->ports[i];
 
-		if (done[i] || !same_line(p, q) || !is_plain(q, &other) || other != stem ||
+		if (done[i] || !same_line(p, q) || !is_plain_port(q, &other) || other != stem ||
 		    strncmp(p->name, q->name, stem) != 0)
 			continue;
 		if (len + stem + strlen(q->name + stem) + 4 > NAME_ROOM)
@@ -233,7 +233,7 @@ static void write_port(const struct sonic_model *m, const struct sonic_port *p, 
 
 	fputs("  - ", out);
 	if (names != NULL) {
-		is_plain(p, &stem);
+		is_plain_port(p, &stem);
 		item(&line, "name: \"%.*s[%s]\"", (int)stem, p->name, names);
 		item(&line, "device: \"xdp:%.*s[%s]\"", (int)stem, p->name, names);
 	} else {
@@ -246,10 +246,11 @@ static void write_port(const struct sonic_model *m, const struct sonic_port *p, 
 	if (p->cable_cm >= 0)
 		item(&line, "cable: %s",
 		     p->cable_cm == 0 ? "0m" : UNIT_TEXT(UNIT_LENGTH, p->cable_cm));
-	item(&line, "profile: %s", m->profiles[p->profile].name); // a plain word: profile_name()
+	// unused_profile_name() made it a plain word.
+	item(&line, "profile: %s", m->profiles[p->profile].name);
 	write_vlan_of_port(p, &line);
 	write_addresses(p->ip, p->n_ip, &line);
-	end(&line);
+	end_yaml_map(&line);
 	fputc('\n', out);
 }
 
@@ -269,7 +270,7 @@ static void write_ports(const struct import *im, FILE *out)
 
 		if (done[i])
 			continue;
-		n = numbers_of(m, done, i, done, names);
+		n = join_port_numbers(m, done, i, done, names);
 		done[i] = true;
 		write_port(m, &m->ports[i], n > 1 ? names : NULL, out);
 	}
@@ -285,7 +286,7 @@ static void write_vlans(const struct sonic_model *m, FILE *out)
 		fputs("  - ", out);
 		item(&line, "id: %" PRId64, m->vlans[i].id);
 		write_addresses(m->vlans[i].ip, m->vlans[i].n_ip, &line);
-		end(&line);
+		end_yaml_map(&line);
 		fputc('\n', out);
 	}
 }
@@ -326,7 +327,7 @@ static void write_headroom(const struct sonic_model *m, const struct sonic_pg *g
 		item(&h, "mac_phy: %s", BYTES(m->headroom.mac_phy));
 	if (m->headroom.response >= 0)
 		item(&h, "peer_response: %s", BYTES(m->headroom.response));
-	end(&h);
+	end_yaml_map(&h);
 }
 
 static void write_group(const struct sonic_model *m, const struct sonic_pg *g, const char *name,
@@ -347,7 +348,7 @@ static void write_group(const struct sonic_model *m, const struct sonic_pg *g, c
 		     BYTES(g->has_xon_offset ? g->xon_offset : SONIC_NEVER_OFFSET));
 	if (g->lossless)
 		write_headroom(m, g, &line);
-	end(&line);
+	end_yaml_map(&line);
 	comment(out, sonic_fields[SONIC_PROFILE_SIZE].table, name);
 }
 
@@ -376,9 +377,9 @@ static void write_wred(const struct sonic_queue *q, bool lossless, const char *n
 
 			item(&line, "%s: ", colors[color]);
 			write_curve(&own, &q->curve[color]);
-			end(&own);
+			end_yaml_map(&own);
 		}
-	end(&line);
+	end_yaml_map(&line);
 	comment(out, sonic_fields[SONIC_WRED_ECN].table, name);
 }
 
@@ -404,14 +405,14 @@ static void write_queue(const struct sonic_queue *q, bool lossless, const struct
 		limit_items(&line, &q->limit);
 		if (q->trims)
 			item(&line, "discard: trim");
-		end(&line);
+		end_yaml_map(&line);
 		comment(out, sonic_fields[SONIC_PROFILE_SIZE].table, names->buffer[n]);
 	}
 	write_wred(q, lossless, names->wred[n], out);
 }
 
 // The class that gives the settings of a queue or a group: that of its number, else the lowest.
-static int class_of(const uint8_t map[N_CLASSES], unsigned to)
+static int settings_class_of(const uint8_t map[N_CLASSES], unsigned to)
 {
 	if (map[to] == to)
 		return (int)to;
@@ -433,9 +434,9 @@ static char *class_text(const struct sonic_model *m, const struct sonic_port *p,
 
 	if (lossless)
 		fputs("        lossless: true\n", out);
-	if (class_of(q->queue_of, queue) == (int)cls)
+	if (settings_class_of(q->queue_of, queue) == (int)cls)
 		write_queue(&q->queue[queue], lossless, &p->names, queue, out);
-	if (class_of(q->pg_of, pg) == (int)cls)
+	if (settings_class_of(q->pg_of, pg) == (int)cls)
 		write_group(m, &q->pg[pg], p->names.pg[pg], out);
 	fclose(out);
 	return text;
@@ -494,7 +495,7 @@ static bool write_remark(FILE *out, const char *key, const uint8_t map[N_CLASSES
 		item(&m, "%u: %u", cls, map[cls]);
 	}
 	if (m.any)
-		end(&m);
+		end_yaml_map(&m);
 	return m.any;
 }
 
@@ -511,7 +512,7 @@ static void write_remarks(const struct sonic_port *p, FILE *out)
 	fputs("    remark: ", out);
 	any = write_remark(out, "dscp", q->remark_dscp, &m);
 	write_remark(out, "pcp", q->remark_pcp, &m);
-	end(&m);
+	end_yaml_map(&m);
 	if (any)
 		comment(out, sonic_fields[SONIC_TC_DSCP].table, p->names.remark_dscp);
 	else

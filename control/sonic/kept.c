@@ -14,7 +14,7 @@ static const char all_ports[] = "@*";
 
 // ---- text of a line: blanks, control characters and the signs of the line as %XX
 
-static bool is_plain(unsigned char c)
+static bool is_plain_char(unsigned char c)
 {
 	return c > ' ' && c < 0x7f && c != '%' && c != '=' && c != '@';
 }
@@ -23,7 +23,7 @@ static bool is_plain(unsigned char c)
 static void put_escaped(FILE *out, const char *text, bool key)
 {
 	for (; *text != '\0'; text++)
-		if (is_plain((unsigned char)*text) && !(key && *text == ','))
+		if (is_plain_char((unsigned char)*text) && !(key && *text == ','))
 			fputc(*text, out);
 		else
 			fprintf(out, "%%%02x", (unsigned char)*text);
@@ -73,7 +73,7 @@ static int entry_order(const void *a, const void *b)
 	return order != 0 ? order : x->port - y->port;
 }
 
-static int port_of(const struct sonic_model *m, const struct sonic_row *row, size_t len)
+static int port_named_in_key(const struct sonic_model *m, const struct sonic_row *row, size_t len)
 {
 	for (unsigned i = 0; sonic_key_has_port(row->table) && i < m->n_ports; i++)
 		if (strlen(m->ports[i].name) == len &&
@@ -112,7 +112,7 @@ static unsigned add_entries(struct arena *a, const struct sonic_model *m,
 		const struct sonic_row *row = &c->rows[i];
 		const char *bar = strchr(row->key, '|');
 		size_t len = bar != NULL ? (size_t)(bar - row->key) : strlen(row->key);
-		int port = port_of(m, row, len);
+		int port = port_named_in_key(m, row, len);
 
 		for (last = i + 1; last < c->n && strcmp(c->rows[last].table, row->table) == 0 &&
 				   strcmp(c->rows[last].key, row->key) == 0;)
@@ -266,7 +266,7 @@ void kept_write(const struct import *im, FILE *out)
 // ---- reading
 
 // Adds a key of a line, its ports expanded, with one field.
-static void add_row(const struct config *c, struct sonic_config *to, struct sonic_row row)
+static void add_kept_row(const struct config *c, struct sonic_config *to, struct sonic_row row)
 {
 	const char *bar = strchr(row.key, '|'), *rest = bar != NULL ? bar : "";
 	size_t len = bar != NULL ? (size_t)(bar - row.key) : strlen(row.key), at = 0;
@@ -321,7 +321,7 @@ static bool read_line(const struct config *c, const char *line, size_t len,
 			return false;
 		row.field = unescaped(a, field, (size_t)(equal - field));
 		row.value = unescaped(a, equal + 1, (size_t)(next - equal - 1));
-		add_row(c, to, row);
+		add_kept_row(c, to, row);
 		blank = next;
 	}
 	return true;

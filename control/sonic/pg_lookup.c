@@ -40,7 +40,7 @@ static bool parse_word(unsigned column, const char *word, int64_t *n)
 	return *n >= columns[column].min && *n <= columns[column].max;
 }
 
-static void add_row(struct pg_lookup *l, const int64_t n[N_COLUMNS], unsigned given)
+static void add_lookup_row(struct pg_lookup *l, const int64_t n[N_COLUMNS], unsigned given)
 {
 	if (l->n == l->room) {
 		l->room = l->room == 0 ? FIRST_ROOM : 2 * l->room;
@@ -95,7 +95,7 @@ static void read_line(struct pg_lookup *l, const char *name, unsigned line, cons
 		sonic_say(r, SONIC_ERROR, NULL, NULL, NULL, "%s: more than %u rows", name,
 			  (unsigned)MOST_ROWS);
 	else if (given > 0)
-		add_row(l, n, given);
+		add_lookup_row(l, n, given);
 }
 
 int pg_lookup_read(struct pg_lookup *l, const char *name, const char *text, size_t len,

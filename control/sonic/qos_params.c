@@ -40,7 +40,8 @@ struct fill {
 	uint64_t n, n_min, n_queue_min;
 };
 
-static void act(struct fill *f, struct pg_decision d, enum egress_verdict e, uint32_t frames)
+static void charge_frames(struct fill *f, struct pg_decision d, enum egress_verdict e,
+			  uint32_t frames)
 {
 	struct pg_delta delta = pg_charge(&f->group, d, frames * f->cells);
 
@@ -52,7 +53,7 @@ static void act(struct fill *f, struct pg_decision d, enum egress_verdict e, uin
 	f->n_queue_min += e == EGRESS_MIN ? frames : 0;
 }
 
-static bool take(struct fill *f, uint32_t frames)
+static bool admit_frames(struct fill *f, uint32_t frames)
 {
 	uint32_t c = frames * f->cells;
 	enum pg_verdict v = pg_room(f->pg, &f->group, &f->memory->pools, c, f->cells);
@@ -61,17 +62,17 @@ static bool take(struct fill *f, uint32_t frames)
 
 	if (v == PG_NO_ROOM || e == EGRESS_DROP || e == EGRESS_SPLIT)
 		return false;
-	act(f, (struct pg_decision){.verdict = v}, e, frames);
+	charge_frames(f, (struct pg_decision){.verdict = v}, e, frames);
 	return true;
 }
 
 // Until the group or the queue has no room for one more frame.
-static void fill(struct fill *f)
+static void fill_until_full(struct fill *f)
 {
 	uint32_t frames = 1;
 
 	while (frames != 0) {
-		if (!take(f, frames))
+		if (!admit_frames(f, frames))
 			frames /= 2;
 		else if (frames < MOST_AT_ONCE)
 			frames *= 2;
@@ -83,7 +84,7 @@ static bool overflow(struct fill *f)
 {
 	struct pg_decision d = pg_decide(f->pg, &f->group, &f->memory->pools, 0, f->cells);
 
-	act(f, d, EGRESS_LOSSLESS, 1);
+	charge_frames(f, d, EGRESS_LOSSLESS, 1);
 	return d.verdict == PG_HEADROOM;
 }
 
@@ -181,8 +182,8 @@ static void store(struct class_numbers *n, enum number i, uint64_t packets, cons
 	n->of[i] = packets * f->cells;
 }
 
-static struct class_numbers numbers_of(const struct policy *p, unsigned from, unsigned to,
-				       unsigned cls)
+static struct class_numbers test_numbers_of_class(const struct policy *p, unsigned from,
+						  unsigned to, unsigned cls)
 {
 	const struct policy_port *in = &p->ports[from];
 	unsigned queue = in->classify.class_to_queue[cls];
@@ -198,7 +199,7 @@ static struct class_numbers numbers_of(const struct policy *p, unsigned from, un
 	n.of[NUM_SMALL] = SMALL;
 	n.of[NUM_CELL] = p->cell.bytes;
 	n.of[NUM_WHOLE] = (uint64_t)f.cells * p->cell.bytes;
-	fill(&f);
+	fill_until_full(&f);
 	store(&n, NUM_MIN, f.n_min, &f);
 	store(&n, NUM_QUEUE_MIN, f.n_queue_min, &f);
 	store(&n, NUM_ROOM, f.n, &f);
@@ -361,7 +362,7 @@ static void print_lossless(FILE *out, const struct policy *p, unsigned from, uns
 	unsigned no = 0;
 
 	for_each_bit (cls, p->ports[from].classify.lossless) {
-		const struct class_numbers n = numbers_of(p, from, to, cls);
+		const struct class_numbers n = test_numbers_of_class(p, from, to, cls);
 
 		if (n.why_not != NULL)
 			print_why_not(out, &n);
@@ -376,7 +377,7 @@ static void print_lossy(FILE *out, const struct policy *p, unsigned from, unsign
 	unsigned lossy = (uint8_t)~p->ports[from].classify.lossless;
 
 	for_each_bit (cls, lossy) {
-		const struct class_numbers n = numbers_of(p, from, to, cls);
+		const struct class_numbers n = test_numbers_of_class(p, from, to, cls);
 
 		if (n.why_not == NULL) {
 			print_class(out, &n, false, 1);
@@ -394,7 +395,7 @@ static void print_lossy(FILE *out, const struct policy *p, unsigned from, unsign
 static void print_ecn(FILE *out, const struct policy *p, unsigned from, unsigned to)
 {
 	for (unsigned cls = 0; cls < N_CLASSES; cls++) {
-		const struct class_numbers n = numbers_of(p, from, to, cls);
+		const struct class_numbers n = test_numbers_of_class(p, from, to, cls);
 		const struct wred_params *w = &p->ports[to].queue[n.of[NUM_QUEUE]].wred;
 		const struct wred_curve *c = &w->curve[GREEN];
 		uint64_t packets = c->kmax_bytes / n.of[NUM_WHOLE] + 2;
@@ -462,7 +463,7 @@ static bool weights_fit(const struct policy *p, unsigned from, unsigned to,
 		struct fill f = empty_class(p, from, to, w->cls[q], WRR_BYTES, &memory);
 
 		for (unsigned i = 0; i < w->packets[q]; i++)
-			if (!take(&f, 1))
+			if (!admit_frames(&f, 1))
 				return false;
 	}
 	return true;
@@ -566,7 +567,7 @@ static bool run_pool(const struct policy *p, struct pool_run *r)
 
 		*f = empty_class(p, r->ports[i / r->n_cls], r->to, r->cls[i % r->n_cls], SMALL,
 				 &memory);
-		fill(f);
+		fill_until_full(f);
 		overflow(f);
 		r->to_xoff[i] = f->n;
 	}
@@ -646,8 +647,8 @@ static void print_headroom_pool(FILE *out, const struct policy *p, unsigned from
 
 // ---- profiles: ports of one speed and cable
 
-static void profile_name(const struct config *c, const struct policy *p, unsigned port,
-			 char out[NAME_LEN])
+static void qos_profile_name(const struct config *c, const struct policy *p, unsigned port,
+			     char out[NAME_LEN])
 {
 	snprintf(out, NAME_LEN, "%" PRIu64 "_%gm", p->ports[port].speed_bps / MBPS,
 		 (double)c->ports[port].item->cable.n / CM_PER_M);
@@ -686,7 +687,7 @@ static char *profile_text(const struct policy *p, unsigned port)
 	return text;
 }
 
-static bool same(const char *a, const char *b)
+static bool both_same_text(const char *a, const char *b)
 {
 	return a != NULL && b != NULL && strcmp(a, b) == 0;
 }
@@ -698,19 +699,19 @@ static void print_profile(const struct config *c, const struct policy *p, char *
 	char name[NAME_LEN], other[NAME_LEN];
 	bool taken = false;
 
-	profile_name(c, p, port, name);
+	qos_profile_name(c, p, port, name);
 	for (unsigned i = 0; i < port; i++) {
-		profile_name(c, p, i, other);
-		if (!same(name, other))
+		qos_profile_name(c, p, i, other);
+		if (!both_same_text(name, other))
 			continue;
-		if (same(text[i], text[port]))
+		if (both_same_text(text[i], text[port]))
 			return;
 		taken = true;
 	}
 	fprintf(out, "%*s# ports:", INDENT - 4, "");
 	for (unsigned i = port; i < p->n_ports; i++) {
-		profile_name(c, p, i, other);
-		if (same(name, other) && same(text[i], text[port]))
+		qos_profile_name(c, p, i, other);
+		if (both_same_text(name, other) && both_same_text(text[i], text[port]))
 			fprintf(out, " %s", p->ports[i].name);
 	}
 	fprintf(out, "\n%*s%s%s%s:\n%s", INDENT - 4, "", name, taken ? "_" : "",

@@ -18,7 +18,8 @@
 
 enum { NEXT_LEN = 8, LINE_LEN = 4096 };
 
-__attribute__((format(printf, 2, 3))) static void add(struct lines *why, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void add_reason_line(struct lines *why,
+								  const char *fmt, ...)
 {
 	char line[LINE_LEN];
 	va_list ap;
@@ -53,7 +54,7 @@ static bool write_file(const char *path, const char *text, struct lines *why)
 		ok = false;
 	}
 	if (!ok)
-		add(why, "%.2000s cannot be written: %s", path, strerror(code));
+		add_reason_line(why, "%.2000s cannot be written: %s", path, strerror(code));
 	return ok;
 }
 
@@ -86,7 +87,7 @@ static enum apply_end ask_switch(struct client *c, const char *path, bool check,
 	data = client_exchange_why(c, reload_request_of(path, check), said, sizeof(said));
 	if (data == NULL && said[0] == '\0') {
 		end = APPLY_NO_SWITCH;
-		add(why, "the switch does not answer: no answer in time");
+		add_reason_line(why, "the switch does not answer: no answer in time");
 	} else if (data == NULL) {
 		lines_add(why, said);
 	} else if (true_in(data, check ? "possible" : "reloaded")) {
@@ -112,7 +113,7 @@ static bool full_path(const char *path, char out[PATH_MAX])
 }
 
 // FILE.next takes the place of FILE.
-static bool swap(const char *next, const char *full, struct lines *why)
+static bool swap_or_add_reason(const char *next, const char *full, struct lines *why)
 {
 	char said[LINE_LEN];
 
@@ -129,14 +130,15 @@ static enum apply_end to_switch(struct client *c, const char *next, const char *
 
 	if (end != APPLY_DONE)
 		return end;
-	if (!swap(next, full, why))
+	if (!swap_or_add_reason(next, full, why))
 		return APPLY_FAILED;
 	end = ask_switch(c, full, false, why, changes);
 	// A switch that did not answer may have taken the file.
 	if (end != APPLY_REFUSED)
 		unlink(next);
-	else if (!swap(next, full, why))
-		add(why, "%.1000s has the refused policy, and %.1000s the earlier one", full, next);
+	else if (!swap_or_add_reason(next, full, why))
+		add_reason_line(why, "%.1000s has the refused policy, and %.1000s the earlier one",
+				full, next);
 	return end;
 }
 
@@ -150,7 +152,7 @@ enum apply_end apply_policy(const char *name, const char *path, const char *text
 
 	*changes = 0;
 	if (!full_path(path, full)) {
-		add(why, "the path %.1000s is too long", path);
+		add_reason_line(why, "the path %.1000s is too long", path);
 		return APPLY_FAILED;
 	}
 	snprintf(next, sizeof(next), "%s.next", full);
@@ -164,9 +166,10 @@ enum apply_end apply_policy(const char *name, const char *path, const char *text
 		client_close(&c);
 		return end;
 	}
-	if (!swap(next, full, why))
+	if (!swap_or_add_reason(next, full, why))
 		return APPLY_FAILED;
 	unlink(next);
-	add(why, "the switch %s does not answer: %s", name != NULL ? name : "", strerror(-err));
+	add_reason_line(why, "the switch %s does not answer: %s", name != NULL ? name : "",
+			strerror(-err));
 	return APPLY_NO_SWITCH;
 }

@@ -91,7 +91,7 @@ void bridge_args_help(void)
 	print_term(stdout, "Exit:", bridge_exit, (int)strlen("Exit: "));
 }
 
-static bool misused(const char *why)
+static bool report_sonic_misuse(const char *why)
 {
 	usage_printf("weir-sonic: %s\nTry 'weir-sonic --help'.\n", why);
 	return false;
@@ -104,12 +104,13 @@ bool bridge_args_parse(int argc, char **argv, struct bridge_args *out)
 				    .poll_ns = 10ll * SECOND_NS};
 	argv[0] = (char[]){"weir-sonic"}; // how getopt begins its complaints
 	if (opts_parse(&bridge_opts, argc, argv, out) == OPTS_WRONG)
-		return misused("the command line is wrong");
+		return report_sonic_misuse("the command line is wrong");
 	if (out->help || out->version)
 		return true;
 	if (optind < argc)
-		return misused("there is a word that is no option");
+		return report_sonic_misuse("there is a word that is no option");
 	if (out->policy == NULL)
-		return misused("--policy FILE is missing: the file that the switch runs");
+		return report_sonic_misuse(
+			"--policy FILE is missing: the file that the switch runs");
 	return true;
 }

@@ -74,7 +74,7 @@ static void say_new(const char *text, const char *before)
 	}
 }
 
-__attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
+__attribute__((format(printf, 1, 2))) static void print_bridge_message(const char *fmt, ...)
 {
 	char text[2 * REDIS_TEXT];
 	va_list ap;
@@ -138,7 +138,7 @@ static void redis_gone(struct bridge *b, uint64_t now_ns)
 	b->connect_ns = now_ns + b->retry_s * SECOND_NS;
 }
 
-static void changed(struct bridge *b, uint64_t now_ns)
+static void note_configdb_change(struct bridge *b, uint64_t now_ns)
 {
 	b->changed_ns = now_ns;
 	if (b->since_ns == 0)
@@ -174,8 +174,9 @@ static bool enable_events(struct bridge *b)
 	reply = redis_reply(&b->commands, &key);
 	ok = reply != NULL && reply->type == REDIS_REPLY_STATUS;
 	if (!ok && reply != NULL)
-		say("Redis does not let the bridge set %s to \"%s\" (%s): CONFIG_DB is read each "
-		    "second instead", name, flags, reply->str != NULL ? reply->str : "no reason");
+		print_bridge_message("Redis does not let the bridge set %s to \"%s\" (%s): "
+				     "CONFIG_DB is read each second instead", name, flags,
+				     reply->str != NULL ? reply->str : "no reason");
 	freeReplyObject(reply);
 	return ok;
 }
@@ -190,7 +191,7 @@ static void handle(struct bridge *b, const redisReply *reply, uint64_t now_ns)
 	if (word != NULL && strcmp(word, "pmessage") == 0 && reply->elements == 4) {
 		colon = strchr(redis_text(reply->element[2]), ':');
 		if (colon != NULL && configdb_concerns(colon + 1))
-			changed(b, now_ns);
+			note_configdb_change(b, now_ns);
 	} else if (word != NULL && strcmp(word, "message") == 0) {
 		counters_clear_request(b->counters, redis_text(reply->element[2]));
 		// Soon, but a server that asks without a pause does not keep the switch busy.
@@ -233,7 +234,7 @@ static void connect_redis(struct bridge *b, uint64_t now_ns)
 	b->connected_ns = now_ns;
 	counters_check_maps(b->counters);
 	b->write_ns = now_ns;
-	changed(b, now_ns);
+	note_configdb_change(b, now_ns);
 	b->changed_ns -= (uint64_t)b->args->settle_ns; // nothing is being written as far as we know
 }
 
@@ -286,10 +287,10 @@ static void applied(struct bridge *b, const char *policy, size_t changes)
 	b->applied = strdup(policy);
 	b->n_applied++;
 	time_text(b->applied_at);
-	say("the switch runs the policy of CONFIG_DB: %zu keys changed", changes);
+	print_bridge_message("the switch runs the policy of CONFIG_DB: %zu keys changed", changes);
 }
 
-static void refuse(struct bridge *b, const char *mistakes)
+static void refuse_configdb(struct bridge *b, const char *mistakes)
 {
 	struct lines l = {0};
 
@@ -314,11 +315,11 @@ static void apply(struct bridge *b, const char *policy, uint64_t now_ns)
 		applied(b, policy, changes);
 		break;
 	case APPLY_REFUSED:
-		refuse(b, why.text);
+		refuse_configdb(b, why.text);
 		break;
 	case APPLY_FAILED:
-		refuse(b, why.text);
-		changed(b, now_ns + SECOND_NS); // the disk may have room then
+		refuse_configdb(b, why.text);
+		note_configdb_change(b, now_ns + SECOND_NS); // the disk may have room then
 		break;
 	case APPLY_NO_SWITCH:
 		trouble_is(&b->config, "", "CONFIG_DB is valid again");
@@ -328,13 +329,13 @@ static void apply(struct bridge *b, const char *policy, uint64_t now_ns)
 	}
 }
 
-static const char *text_of(const struct configdb_text *text)
+static const char *report_or_no_memory(const struct configdb_text *text)
 {
 	return text->report != NULL ? text->report : "no memory";
 }
 
 // Warnings and notes that stay from one policy to the next are said once.
-static void say_notes(struct bridge *b, const char *report)
+static void say_new_notes(struct bridge *b, const char *report)
 {
 	struct lines l = {0};
 
@@ -343,9 +344,9 @@ static void say_notes(struct bridge *b, const char *report)
 	snprintf(b->notes_said, sizeof(b->notes_said), "%s", l.text);
 }
 
-static void take(struct bridge *b, const struct configdb_text *text, uint64_t now_ns)
+static void take_configdb_text(struct bridge *b, const struct configdb_text *text, uint64_t now_ns)
 {
-	say_notes(b, text_of(text));
+	say_new_notes(b, report_or_no_memory(text));
 	if (b->applied == NULL || strcmp(b->applied, text->policy) != 0) {
 		apply(b, text->policy, now_ns);
 	} else {
@@ -377,9 +378,9 @@ static void read_configdb(struct bridge *b, uint64_t now_ns)
 				       "1): the bridge waits, the earlier policy stays", "");
 	}
 	if (end == READ_DONE)
-		take(b, &text, now_ns);
+		take_configdb_text(b, &text, now_ns);
 	else if (end == READ_REFUSED)
-		refuse(b, text_of(&text));
+		refuse_configdb(b, report_or_no_memory(&text));
 	else if (end == READ_NO_REDIS)
 		redis_gone(b, now_ns);
 	free(text.policy);
@@ -414,7 +415,7 @@ static void switch_started(struct bridge *b, struct client *c, uint64_t now_ns)
 	if (row != NULL && (uptime_ms < b->uptime_ms || b->sw.text[0] != '\0')) {
 		free(b->applied);
 		b->applied = NULL;
-		changed(b, now_ns);
+		note_configdb_change(b, now_ns);
 	}
 	b->uptime_ms = uptime_ms;
 	json_object_put(data);
@@ -463,7 +464,7 @@ static int wait_ms(const struct bridge *b, uint64_t now_ns)
 	return due <= now_ns ? 0 : (int)((due - now_ns) / MS_NS) + 1;
 }
 
-static void step(struct bridge *b)
+static void serve_bridge_once(struct bridge *b)
 {
 	struct pollfd p = {.fd = b->notes.c != NULL ? b->notes.c->fd : -1, .events = POLLIN};
 	uint64_t now_ns = monotonic_ns();
@@ -496,7 +497,7 @@ int bridge_run(const struct bridge_args *args)
 		return EXIT_FAILURE;
 	stop_catch(0, NULL);
 	while (stop_requests() == 0)
-		step(&b);
+		serve_bridge_once(&b);
 	state_is(&b, "stopped");
 	write_status(&b);
 	bridge_fini(&b);
@@ -513,7 +514,7 @@ static int once(struct redis *r, const struct bridge_args *args)
 
 	switch (configdb_read(r, args, &initialized, NULL, &text)) {
 	case READ_DONE:
-		say_new(text_of(&text), "");
+		say_new(report_or_no_memory(&text), "");
 		if (apply_policy(NULL, args->policy, text.policy, &why, &changes) ==
 		    APPLY_NO_SWITCH)
 			status = EXIT_SUCCESS;
@@ -521,15 +522,15 @@ static int once(struct redis *r, const struct bridge_args *args)
 			say_new(why.text, "");
 		break;
 	case READ_REFUSED:
-		say("CONFIG_DB is refused:");
-		say_new(text_of(&text), "");
+		print_bridge_message("CONFIG_DB is refused:");
+		say_new(report_or_no_memory(&text), "");
 		status = EXIT_MISUSED;
 		break;
 	case READ_LOADING:
-		say("SONiC is writing CONFIG_DB: CONFIG_DB_INITIALIZED is not 1");
+		print_bridge_message("SONiC is writing CONFIG_DB: CONFIG_DB_INITIALIZED is not 1");
 		break;
 	case READ_NO_REDIS:
-		say("Redis at %s: %s", args->redis, r->err);
+		print_bridge_message("Redis at %s: %s", args->redis, r->err);
 		break;
 	}
 	free(text.policy);
@@ -545,7 +546,7 @@ int bridge_once(const struct bridge_args *args)
 	if (redis_open(&r, args->redis) == 0)
 		status = once(&r, args);
 	else
-		say("Redis at %s: %s", args->redis, r.err);
+		print_bridge_message("Redis at %s: %s", args->redis, r.err);
 	redis_close(&r);
 	return status;
 }

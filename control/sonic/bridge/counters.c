@@ -303,7 +303,7 @@ static void hash_send(struct writer *w, int db)
 
 // ---- values of rows
 
-static const char *value_of(struct json_object *row, enum fact_id fact)
+static const char *fact_text_or_0(struct json_object *row, enum fact_id fact)
 {
 	struct json_object *v = fact != F_NONE && row != NULL
 					? json_object_object_get(row, fact_rows[fact].key) : NULL;
@@ -321,7 +321,7 @@ static void add_rows(struct hash *h, const struct sai_row *rows, size_t n, struc
 		digit = strchr(field, '#');
 		if (digit != NULL)
 			*digit = (char)('0' + index);
-		hash_add(h, field, value_of(row, rows[i].fact));
+		hash_add(h, field, fact_text_or_0(row, rows[i].fact));
 	}
 }
 
@@ -332,7 +332,7 @@ struct answers {
 	struct json_object *ports, *queues, *pfc, *pgs, *pools, *watchdog, *drops, *interfaces;
 };
 
-static struct json_object *list_of(struct json_object *data, unsigned list)
+static struct json_object *fact_list_in(struct json_object *data, unsigned list)
 {
 	return json_object_object_get(data, fact_lists[list].list);
 }
@@ -344,7 +344,7 @@ static void answers_put(struct answers *a)
 }
 
 // The drops of a port come before those of its queues: see difference.h.
-static bool ask(struct client *sw, struct answers *a)
+static bool request_fact_lists(struct client *sw, struct answers *a)
 {
 	static const unsigned lists[N(a->data)] = {FACTS_PORTS, FACTS_DROPS,	FACTS_QUEUES,
 						   FACTS_PFC,	FACTS_PGS,	FACTS_WATCHDOG,
@@ -355,23 +355,23 @@ static bool ask(struct client *sw, struct answers *a)
 		if (a->data[i] == NULL)
 			return false;
 	}
-	a->ports = list_of(a->data[0], FACTS_PORTS);
-	a->drops = list_of(a->data[1], FACTS_DROPS);
-	a->queues = list_of(a->data[2], FACTS_QUEUES);
-	a->pfc = list_of(a->data[3], FACTS_PFC);
-	a->pgs = list_of(a->data[4], FACTS_PGS);
-	a->pools = list_of(a->data[4], FACTS_POOLS);
-	a->watchdog = list_of(a->data[5], FACTS_WATCHDOG);
-	a->interfaces = list_of(a->data[6], FACTS_INTERFACES);
+	a->ports = fact_list_in(a->data[0], FACTS_PORTS);
+	a->drops = fact_list_in(a->data[1], FACTS_DROPS);
+	a->queues = fact_list_in(a->data[2], FACTS_QUEUES);
+	a->pfc = fact_list_in(a->data[3], FACTS_PFC);
+	a->pgs = fact_list_in(a->data[4], FACTS_PGS);
+	a->pools = fact_list_in(a->data[4], FACTS_POOLS);
+	a->watchdog = fact_list_in(a->data[5], FACTS_WATCHDOG);
+	a->interfaces = fact_list_in(a->data[6], FACTS_INTERFACES);
 	return a->ports != NULL && a->queues != NULL && a->pgs != NULL;
 }
 
-static size_t length_of(struct json_object *list)
+static size_t list_length_or_0(struct json_object *list)
 {
 	return list != NULL ? json_object_array_length(list) : 0;
 }
 
-static const char *port_of(struct json_object *row)
+static const char *port_name_of_row(struct json_object *row)
 {
 	const char *port = text_in(row, KEY(QUEUES, port));
 
@@ -379,13 +379,13 @@ static const char *port_of(struct json_object *row)
 }
 
 // The row of a port with this number under key; NULL: there is none.
-static struct json_object *row_at(struct json_object *list, const char *port, const char *key,
-				  uint64_t number)
+static struct json_object *find_port_row(struct json_object *list, const char *port,
+					 const char *key, uint64_t number)
 {
-	for (size_t i = 0; i < length_of(list); i++) {
+	for (size_t i = 0; i < list_length_or_0(list); i++) {
 		struct json_object *row = json_object_array_get_idx(list, i);
 
-		if (strcmp(port_of(row), port) == 0 &&
+		if (strcmp(port_name_of_row(row), port) == 0 &&
 		    (key == NULL || count_in(row, key) == number))
 			return row;
 	}
@@ -394,7 +394,7 @@ static struct json_object *row_at(struct json_object *list, const char *port, co
 
 static struct json_object *named_row(struct json_object *list, const char *name)
 {
-	for (size_t i = 0; i < length_of(list); i++) {
+	for (size_t i = 0; i < list_length_or_0(list); i++) {
 		struct json_object *row = json_object_array_get_idx(list, i);
 		const char *has = text_in(row, KEY(POOLS, name));
 
@@ -420,7 +420,7 @@ static void oid_of(enum object type, const char *name, unsigned index, char out[
 		 hash & 0xffffffffff, index);
 }
 
-static bool is_own(const char *text)
+static bool is_weir_oid(const char *text)
 {
 	return strncmp(text, "oid:0x57", strlen("oid:0x57")) == 0;
 }
@@ -448,16 +448,16 @@ static void discards(struct writer *w, const struct answers *a, const char *port
 {
 	uint64_t all = 0, out = 0;
 
-	for (size_t i = 0; i < length_of(a->drops); i++) {
+	for (size_t i = 0; i < list_length_or_0(a->drops); i++) {
 		struct json_object *row = json_object_array_get_idx(a->drops, i);
 
-		if (strcmp(port_of(row), port) == 0)
+		if (strcmp(port_name_of_row(row), port) == 0)
 			all += count_in(row, KEY(DROPS, packets));
 	}
-	for (size_t i = 0; i < length_of(a->queues); i++) {
+	for (size_t i = 0; i < list_length_or_0(a->queues); i++) {
 		struct json_object *row = json_object_array_get_idx(a->queues, i);
 
-		if (strcmp(port_of(row), port) == 0)
+		if (strcmp(port_name_of_row(row), port) == 0)
 			out += count_in(row, KEY(QUEUES, dropped_packets));
 	}
 	hash_u64(&w->h, "SAI_PORT_STAT_IF_IN_DISCARDS",
@@ -468,7 +468,7 @@ static void discards(struct writer *w, const struct answers *a, const char *port
 static void write_rates(struct writer *w, const struct answers *a, const char *port,
 			const char *oid)
 {
-	struct json_object *row = row_at(a->interfaces, port, NULL, 0);
+	struct json_object *row = find_port_row(a->interfaces, port, NULL, 0);
 
 	hash_begin(&w->h, "RATES:", oid);
 	add_rows(&w->h, rate_rows, N(rate_rows), row, 0);
@@ -496,7 +496,7 @@ static void write_state(struct writer *w, struct json_object *row, const char *p
 		hash_add(&w->h, "oper_status", up ? "up" : "down");
 		hash_add(&w->h, "admin_status", on ? "up" : "down");
 		hash_u64(&w->h, "speed", count_in(row, KEY(PORTS, speed_bps)) / 1000000);
-		hash_add(&w->h, "mtu", value_of(row, F_PORTS_mtu));
+		hash_add(&w->h, "mtu", fact_text_or_0(row, F_PORTS_mtu));
 		hash_send(w, tables[i].db);
 	}
 }
@@ -512,7 +512,7 @@ static void write_port(struct writer *w, const struct answers *a, struct json_ob
 	discards(w, a, port, oid);
 	for (unsigned cls = 0; cls < N_INDEXES; cls++)
 		add_rows(&w->h, pfc_rows, N(pfc_rows),
-			 row_at(a->pfc, port, KEY(PFC, class), cls), cls);
+			 find_port_row(a->pfc, port, KEY(PFC, class), cls), cls);
 	hash_send(w, COUNTERS_DB);
 	write_rates(w, a, port, oid);
 	write_state(w, row, port);
@@ -582,14 +582,14 @@ static void write_watchdog(struct writer *w, struct json_object *row, const char
 
 static void write_queues(struct writer *w, const struct answers *a, bool clearing)
 {
-	for (size_t i = 0; i < length_of(a->queues); i++) {
+	for (size_t i = 0; i < list_length_or_0(a->queues); i++) {
 		struct json_object *row = json_object_array_get_idx(a->queues, i), *cls;
 		bool has_class = json_object_object_get_ex(row, KEY(QUEUES, class), &cls) &&
 				 cls != NULL;
 		char oid[OID_LEN];
 
-		oid_of(OBJECT_QUEUE, port_of(row), (unsigned)count_in(row, KEY(QUEUES, queue)),
-		       oid);
+		oid_of(OBJECT_QUEUE, port_name_of_row(row),
+		       (unsigned)count_in(row, KEY(QUEUES, queue)), oid);
 		hash_begin(&w->h, "COUNTERS:", oid);
 		add_rows(&w->h, queue_rows, N(queue_rows), row, 0);
 		// SAI counts a frame as dropped where it was trimmed, whatever became of it.
@@ -598,9 +598,9 @@ static void write_queues(struct writer *w, const struct answers *a, bool clearin
 					  count_in(row, KEY(QUEUES, dropped_packets)) +
 						  count_in(row, KEY(QUEUES, trimmed)),
 					  count_in(row, KEY(QUEUES, trim_dropped))));
-		write_watchdog(w, has_class ? row_at(a->watchdog, port_of(row),
-						     KEY(WATCHDOG, class),
-						     json_object_get_uint64(cls))
+		write_watchdog(w, has_class ? find_port_row(a->watchdog, port_name_of_row(row),
+							    KEY(WATCHDOG, class),
+							    json_object_get_uint64(cls))
 					    : NULL, oid);
 		write_mark(w, 0, oid, row, clearing);
 	}
@@ -608,11 +608,12 @@ static void write_queues(struct writer *w, const struct answers *a, bool clearin
 
 static void write_pgs(struct writer *w, const struct answers *a, bool clearing)
 {
-	for (size_t i = 0; i < length_of(a->pgs); i++) {
+	for (size_t i = 0; i < list_length_or_0(a->pgs); i++) {
 		struct json_object *row = json_object_array_get_idx(a->pgs, i);
 		char oid[OID_LEN];
 
-		oid_of(OBJECT_PG, port_of(row), (unsigned)count_in(row, KEY(PGS, pg)), oid);
+		oid_of(OBJECT_PG, port_name_of_row(row), (unsigned)count_in(row, KEY(PGS, pg)),
+		       oid);
 		hash_begin(&w->h, "COUNTERS:", oid);
 		add_rows(&w->h, pg_rows, N(pg_rows), row, 0);
 		hash_send(w, COUNTERS_DB);
@@ -678,7 +679,7 @@ static void want_all(struct wanted *wanted, const struct counters *c, const stru
 
 	for (unsigned m = 0; m < N_MAPS; m++)
 		wanted->maps[m] = json_object_new_object();
-	for (size_t i = 0; i < length_of(a->ports); i++) {
+	for (size_t i = 0; i < list_length_or_0(a->ports); i++) {
 		const char *port = text_in(json_object_array_get_idx(a->ports, i),
 					   KEY(PORTS, name));
 
@@ -709,7 +710,7 @@ static bool is_stale(const struct wanted *wanted, enum map map, const char *fiel
 	if (json_object_object_get_ex(wanted->maps[map], field, NULL))
 		return false;
 	snprintf(port, sizeof(port), "%.*s", (int)strcspn(field, ":"), field);
-	return is_own(field) || is_own(value) ||
+	return is_weir_oid(field) || is_weir_oid(value) ||
 	       json_object_object_get_ex(wanted->maps[PORT_NAMES], port, NULL);
 }
 
@@ -751,7 +752,7 @@ static void write_map(struct writer *w, const struct wanted *wanted, enum map ma
 		if (!is_stale(wanted, map, field, value))
 			continue;
 		send_words(w, COUNTERS_DB, 3, (const char *[]){"HDEL", map_key[map], field});
-		if (is_own(value) && map != QUEUE_PORTS && map != PG_PORTS)
+		if (is_weir_oid(value) && map != QUEUE_PORTS && map != PG_PORTS)
 			remove_object(w, map, field, value);
 	}
 	freeReplyObject(has);
@@ -773,7 +774,7 @@ static void write_maps(struct writer *w, const struct answers *a)
 	struct json_object *names = json_object_new_array();
 	struct wanted wanted;
 
-	for (size_t i = 0; i < length_of(a->ports); i++)
+	for (size_t i = 0; i < list_length_or_0(a->ports); i++)
 		json_object_array_add(names, json_object_get(json_object_object_get(
 			json_object_array_get_idx(a->ports, i), KEY(PORTS, name))));
 	if (!w->c->check_maps && same_ports(w->c, names)) {
@@ -835,12 +836,12 @@ enum counters_end counters_write(struct counters *c, struct client *sw, struct r
 	bool clearing = (c->clear[USER] | c->clear[PERSISTENT]) != 0;
 	struct answers a = {0};
 
-	if (!ask(sw, &a) || (clearing && !clear_marks(sw))) {
+	if (!request_fact_lists(sw, &a) || (clearing && !clear_marks(sw))) {
 		answers_put(&a);
 		return COUNTERS_NO_SWITCH;
 	}
 	write_maps(&w, &a);
-	for (size_t i = 0; i < length_of(a.ports); i++)
+	for (size_t i = 0; i < list_length_or_0(a.ports); i++)
 		write_port(&w, &a, json_object_array_get_idx(a.ports, i));
 	write_queues(&w, &a, clearing);
 	write_pgs(&w, &a, clearing);

@@ -66,7 +66,7 @@ static void forget_keys(struct redis *r)
 	r->first = 0;
 }
 
-static int fail(struct redis *r, const char *why)
+static int close_with_error(struct redis *r, const char *why)
 {
 	snprintf(r->err, sizeof(r->err), "%s", why);
 	redis_close(r);
@@ -116,11 +116,11 @@ int redis_open(struct redis *r, const char *address)
 	else if (split(address, host, &port))
 		r->c = redisConnectWithTimeout(host, port, limit);
 	if (r->c == NULL)
-		return fail(r, "no memory");
+		return close_with_error(r, "no memory");
 	if (r->c->err != 0)
-		return fail(r, r->c->errstr);
+		return close_with_error(r, r->c->errstr);
 	if (fcntl(r->c->fd, F_SETFL, O_NONBLOCK) != 0)
-		return fail(r, strerror(errno));
+		return close_with_error(r, strerror(errno));
 	r->c->flags &= ~REDIS_BLOCK; // what would block is no error
 	bound_arrays(r->c->reader);
 	return 0;
@@ -134,13 +134,13 @@ static void queue(struct redis *r, unsigned n, const char *const *words, const c
 		forget_keys(r);
 	if (r->first + r->n == REDIS_BATCH) {
 		free(copy);
-		fail(r, "too many commands in a batch");
+		close_with_error(r, "too many commands in a batch");
 		return;
 	}
 	r->keys[r->first + r->n++] = copy;
 	// hiredis does not write to the words.
 	if (redisAppendCommandArgv(r->c, (int)n, (const char **)(uintptr_t)words, NULL) != REDIS_OK)
-		fail(r, r->c->errstr);
+		close_with_error(r, r->c->errstr);
 }
 
 void redis_put(struct redis *r, int db, unsigned n, const char *const *words)
@@ -181,11 +181,11 @@ static int send_queued(struct redis *r, uint64_t *end_ns)
 {
 	for (int sent = 0;;) {
 		if (redisBufferWrite(r->c, &sent) != REDIS_OK)
-			return fail(r, r->c->errstr);
+			return close_with_error(r, r->c->errstr);
 		if (sent)
 			return 0;
 		if (!wait_until(r, POLLOUT, end_ns))
-			return fail(r, "commands are not read in time");
+			return close_with_error(r, "commands are not read in time");
 	}
 }
 
@@ -196,7 +196,7 @@ static int read_more(struct redis *r, size_t *n)
 	size_t before = r->c->reader->len;
 
 	if (redisBufferRead(r->c) != REDIS_OK)
-		return fail(r, r->c->errstr);
+		return close_with_error(r, r->c->errstr);
 	*n += r->c->reader->len - before;
 	return 0;
 }
@@ -216,15 +216,15 @@ static int take_reply(struct redis *r, uint64_t end_ns, redisReply **reply)
 		return -1;
 	for (;;) {
 		if (redisGetReplyFromReader(r->c, (void **)reply) != REDIS_OK)
-			return fail(r, r->c->reader->err == REDIS_ERR_OOM
-					       ? "an answer has too many parts"
-					       : r->c->errstr);
+			return close_with_error(r, r->c->reader->err == REDIS_ERR_OOM
+							   ? "an answer has too many parts"
+							   : r->c->errstr);
 		if (*reply != NULL)
 			return 0;
 		if (n > REDIS_ANSWER)
-			return fail(r, "an answer is too long");
+			return close_with_error(r, "an answer is too long");
 		if (!wait_until(r, POLLIN, &end_ns))
-			return fail(r, "no answer in time");
+			return close_with_error(r, "no answer in time");
 		if (read_more(r, &n) != 0)
 			return -1;
 	}
@@ -245,7 +245,7 @@ redisReply *redis_reply(struct redis *r, const char **key)
 			return reply;
 		}
 		if (reply->type == REDIS_REPLY_ERROR) // of a SELECT: what follows is of no use
-			fail(r, reply->str);
+			close_with_error(r, reply->str);
 		freeReplyObject(reply);
 	}
 	return NULL;
@@ -282,19 +282,19 @@ int redis_subscribe(struct redis *r, const char *command, const char *channel)
 	bool answered = false;
 
 	if (redisAppendCommandArgv(r->c, 2, words, NULL) != REDIS_OK)
-		return fail(r, r->c->errstr);
+		return close_with_error(r, r->c->errstr);
 	while (!answered) {
 		redisReply *reply;
 
 		// Messages may come without a pause.
 		if (monotonic_ns() >= end_ns)
-			return fail(r, "no answer in time");
+			return close_with_error(r, "no answer in time");
 		if (take_reply(r, end_ns, &reply) != 0)
 			return -1;
 		answered = !is_message(reply);
 		if (reply->type == REDIS_REPLY_ERROR) {
 			snprintf(why, sizeof(why), "%s: %s", command, redis_text(reply));
-			fail(r, why);
+			close_with_error(r, why);
 		}
 		freeReplyObject(reply);
 	}
@@ -309,10 +309,10 @@ redisReply *redis_notification(struct redis *r, bool *read)
 		return NULL;
 	*read = false;
 	if (redisReaderGetReply(r->c->reader, (void **)&reply) != REDIS_OK)
-		fail(r, r->c->reader->errstr);
+		close_with_error(r, r->c->reader->errstr);
 	else if (reply != NULL)
 		r->noted = 0;
 	else if (r->noted > REDIS_ANSWER)
-		fail(r, "a notification is too long");
+		close_with_error(r, "a notification is too long");
 	return reply;
 }

@@ -12,7 +12,7 @@
 enum { PATH_SHOWN = 1000, PIECE = 4096, PREVIOUS_LEN = 16 };
 
 // True: whole, and on the disk. errno else.
-static bool copy(FILE *from, FILE *to)
+static bool copy_stream(FILE *from, FILE *to)
 {
 	char piece[PIECE];
 	size_t n;
@@ -26,7 +26,7 @@ static bool copy(FILE *from, FILE *to)
 static bool copy_file(const char *from, const char *to)
 {
 	FILE *in = fopen(from, "re"), *out = in != NULL ? fopen(to, "we") : NULL;
-	bool ok = out != NULL && copy(in, out);
+	bool ok = out != NULL && copy_stream(in, out);
 	int code = errno;
 
 	if (in != NULL)
