@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One switch instance: its ports, queues, tables and workers. No process-wide state: any number of
+// One switch: its ports, queues, tables and workers. No process-wide state: any number of
 // switches live in one process (the lab runs whole fabrics). EAL must be up; memzone names carry
 // the switch's name and must be unique in the process.
 //

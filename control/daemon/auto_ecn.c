@@ -31,21 +31,21 @@ static void log_change(void *arg, const struct autoecn_change *c)
 
 int auto_ecn_open(struct daemon *d, char *err, unsigned err_len)
 {
-	return autoecn_create(d->sw, log_change, d, &d->auto_ecn, err, err_len);
+	return autoecn_create(d->in.sw, log_change, d, &d->auto_ecn, err, err_len);
 }
 
 void auto_ecn_loop(struct daemon *d, uint64_t now_ns)
 {
 	autoecn_look(d->auto_ecn, reload_pending(d->reload),
-		     model_time_ns(config_time_scale(d->config), now_ns));
+		     model_time_ns(config_time_scale(d->in.config), now_ns));
 }
 
 void auto_ecn_new_policy(struct daemon *d, uint64_t now_ns)
 {
 	char err[ERR_LEN];
 
-	if (!autoecn_new_policy(d->auto_ecn, model_time_ns(config_time_scale(d->config), now_ns),
+	if (!autoecn_new_policy(d->auto_ecn, model_time_ns(config_time_scale(d->in.config), now_ns),
 				err, sizeof(err)))
 		log_line("%s warning ecn: %s; the switch searches without this model",
-			 d->policy->name, err);
+			 d->in.policy->name, err);
 }

@@ -98,15 +98,15 @@ static void print_notes(const char *port, const char *notes)
 static int load_policy(struct daemon *d)
 {
 	struct diags diags = {0};
-	int err = config_load_text(d->opt->policy_path, &d->config, &d->policy_text, &diags);
+	int err = config_load_text(d->opt->policy_path, &d->in.config, &d->policy_text, &diags);
 
 	if (err == 0)
-		err = config_check_live(d->config, &diags);
+		err = config_check_live(d->in.config, &diags);
 	print_diags(&diags);
 	if (err != 0)
 		return EXIT_MISUSED;
-	for (unsigned i = 0; i < config_n_ports(d->config) && !d->opt->allow_vdev; i++) {
-		struct config_port_open p = config_port(d->config, i);
+	for (unsigned i = 0; i < config_n_ports(d->in.config) && !d->opt->allow_vdev; i++) {
+		struct config_port_open p = config_port(d->in.config, i);
 
 		// The switch opens it as root. A policy may come from elsewhere (control/sonic).
 		if (strncmp(p.device, "vdev:", strlen("vdev:")) == 0) {
@@ -168,7 +168,7 @@ static int start_eal(struct daemon *d, const struct policy *plan, const struct m
 		.file_prefix = prefix,
 	};
 
-	telemetry_prefix(config_name(d->config), prefix);
+	telemetry_prefix(config_name(d->in.config), prefix);
 	// As root EAL makes its directory here. The telemetry socket is the only file in it.
 	snprintf(path, sizeof(path), "/var/run/dpdk/%s", prefix);
 	process_remove_at_end(path);
@@ -176,8 +176,8 @@ static int start_eal(struct daemon *d, const struct policy *plan, const struct m
 	process_remove_at_end(path);
 	for (uint32_t i = 0; i < plan->n_worker_cores && i < WORKER_CPUS; i++)
 		cpus[i] = plan->worker_cores[i];
-	for (unsigned i = 0; i < config_n_ports(d->config); i++)
-		live_eal_device(&conf, config_port(d->config, i).device);
+	for (unsigned i = 0; i < config_n_ports(d->in.config); i++)
+		live_eal_device(&conf, config_port(d->in.config, i).device);
 	if (live_eal_init("weir", &conf, &text) != 0)
 		return failed("%s", text.err);
 	print_notes("", text.note);
@@ -193,7 +193,7 @@ static int make_memory(struct daemon *d)
 	struct memory_plan memory;
 	struct policy *plan;
 	char why[LIVE_TEXT_LEN];
-	int err = memory_compile(d->config, &plan, &diags);
+	int err = memory_compile(d->in.config, &plan, &diags);
 
 	if (err == -ENOMEM)
 		return failed("out of memory");
@@ -202,8 +202,8 @@ static int make_memory(struct daemon *d)
 		return EXIT_MISUSED;
 	}
 	diags_fini(&diags); // the real plan reports the same again
-	memory = memory_plan(d->config, plan);
-	if (limits_raise(memory.huge_bytes, config_n_ports(d->config), why, sizeof(why)) != 0)
+	memory = memory_plan(d->in.config, plan);
+	if (limits_raise(memory.huge_bytes, config_n_ports(d->in.config), why, sizeof(why)) != 0)
 		err = failed("%s", why);
 	else
 		err = start_eal(d, plan, &memory);
@@ -228,12 +228,12 @@ struct live_conf port_conf(const struct daemon *d, unsigned i, const struct conf
 				  .tx_ring_bytes = p->tx_ring_bytes, .rx_ring = p->rx_ring,
 				  .keep = &p->keep, .take_over = p->take_over,
 				  .program = d->programs[i],
-				  .time_scale = config_time_scale(d->config)};
+				  .time_scale = config_time_scale(d->in.config)};
 }
 
 static int open_switch_port(struct daemon *d, unsigned i)
 {
-	const struct config_port_open p = config_port(d->config, i);
+	const struct config_port_open p = config_port(d->in.config, i);
 	bool missing = live_device_state(p.device) == LIVE_MISSING;
 	struct live_text text = {0};
 	struct live_conf conf;
@@ -263,7 +263,7 @@ static int open_switch_port(struct daemon *d, unsigned i)
 
 static int open_ports(struct daemon *d)
 {
-	unsigned n = config_n_ports(d->config);
+	unsigned n = config_n_ports(d->in.config);
 
 	d->ports = calloc(n, sizeof(*d->ports));
 	d->programs = calloc(n, sizeof(struct xdp_attach *));
@@ -305,7 +305,7 @@ int compile_for_ports(const struct daemon *d, const struct config *c, struct pol
 static int compile_policy(struct daemon *d)
 {
 	struct diags diags = {0};
-	int err = compile_for_ports(d, d->config, &d->policy, &diags);
+	int err = compile_for_ports(d, d->in.config, &d->in.policy, &diags);
 
 	print_diags(&diags);
 	if (err == -ENOMEM)
@@ -319,11 +319,12 @@ void daemon_set_pace(const struct daemon *d)
 {
 	const char *netns;
 	uint64_t every_ns = inof_agent_registry(d->inof) != NULL ? INOF_DRIVERS_EVERY_NS
-			    : config_control_by_linux(d->config, &netns)
+			    : config_control_by_linux(d->in.config, &netns)
 				    ? PLANE_DRIVERS_EVERY_NS
 				    : DRIVERS_EVERY_NS;
 
-	switch_poll_drivers_every(d->sw, model_span_ns(config_time_scale(d->config), every_ns));
+	switch_poll_drivers_every(d->in.sw,
+				  model_span_ns(config_time_scale(d->in.config), every_ns));
 }
 
 static int make_switch(struct daemon *d)
@@ -336,13 +337,13 @@ static int make_switch(struct daemon *d)
 	for (unsigned i = 0; i < d->n_open; i++)
 		sp[i] = (struct switch_port){.ops = d->ports[i].ops, .drv = d->ports[i].drv,
 					     .facts = d->ports[i].facts};
-	err = switch_create(d->policy, sp, d->pool, daemon_any_seed(), &d->sw);
+	err = switch_create(d->in.policy, sp, d->pool, daemon_any_seed(), &d->in.sw);
 	free(sp);
 	if (err != 0)
 		return failed("cannot make the switch: %s; is there enough memory (hugepages)?",
 			      strerror(-err));
-	switch_touch(d->sw);
-	switch_set_random(d->sw, daemon_any_seed);
+	switch_touch(d->in.sw);
+	switch_set_random(d->in.sw, daemon_any_seed);
 	daemon_set_pace(d);
 	return 0;
 }
@@ -367,7 +368,7 @@ static void log_plane(void *arg, enum event_type type, port_no_t port, uint64_t 
 
 	daemon_event(d, type, port, 0, n, clock_now_ns(&d->clock));
 	if (why != NULL)
-		log_line("%s warning control_plane: %s", d->policy->name, why);
+		log_line("%s warning control_plane: %s", d->in.policy->name, why);
 }
 
 // Who resolves neighbours: the kernel, or the switch.
@@ -375,16 +376,16 @@ static int open_routing(struct daemon *d)
 {
 	static const struct plane_ops ops = {.publish = publish_routes, .event = log_plane};
 	const struct resolver_listener listener = {.notify = log_next_hop, .arg = d};
-	struct plane_conf conf = {.sw = d->sw, .ops = &ops, .arg = d};
+	struct plane_conf conf = {.sw = d->in.sw, .ops = &ops, .arg = d};
 	char err[ERR_LEN];
 
-	if (config_control_by_linux(d->config, &conf.netns)) {
+	if (config_control_by_linux(d->in.config, &conf.netns)) {
 		if (plane_create(&conf, 0, &d->plane, err, sizeof(err)) != 0)
 			return failed("%s", err);
 		observe_set_linux(d->observe, plane_numbers, d->plane);
 		return 0;
 	}
-	if (resolver_create(d->sw, 0, &d->resolver) != 0)
+	if (resolver_create(d->in.sw, 0, &d->resolver) != 0)
 		return failed("out of memory");
 	resolver_listen(d->resolver, &listener);
 	return 0;
@@ -395,12 +396,11 @@ static int open_control(struct daemon *d)
 	char err[ERR_LEN];
 	int fd;
 
-	if (observe_create(d->sw, &d->observe) != 0 || eventlog_create(d->policy, &d->log) != 0 ||
-	    cnplog_create(&d->cnps) != 0 || burstlog_create(d->n_open, &d->bursts) != 0 ||
-	    reload_create(d, &d->reload) != 0 ||
+	if (observe_create(d->in.sw, &d->observe) != 0 ||
+	    eventlog_create(d->in.policy, &d->log) != 0 || cnplog_create(&d->cnps) != 0 ||
+	    burstlog_create(d->n_open, &d->bursts) != 0 || reload_create(d, &d->reload) != 0 ||
 	    hotplug_create(d, &d->hotplug) != 0 || fdb_file_create(d, &d->fdb_file) != 0 ||
-	    lldp_create(d, &d->lldp) != 0 ||
-	    inof_agent_create(d, &d->inof) != 0)
+	    lldp_create(d, &d->lldp) != 0 || inof_agent_create(d, &d->inof) != 0)
 		return failed("out of memory");
 	if (open_routing(d) != 0)
 		return EXIT_FAILED;
@@ -411,7 +411,7 @@ static int open_control(struct daemon *d)
 	observe_set_microbursts(d->observe, d->bursts);
 	lldp_new_policy(d->lldp, 0);
 	inof_agent_new_policy(d->inof, 0);
-	observe_set_time_scale(d->observe, config_time_scale(d->config));
+	observe_set_time_scale(d->observe, config_time_scale(d->in.config));
 	observe_set_standin(d->observe, workers_standin(d->workers));
 	reload_describe(d->reload);
 	fd = rundir_listen(&d->rundir, err, sizeof(err));
@@ -438,7 +438,7 @@ static int open_web(struct daemon *d)
 		if (d->web_token == NULL)
 			return failed("--web-token: %s", err);
 		if (*err != '\0')
-			log_line("%s warning --web-token: %s", d->policy->name, err);
+			log_line("%s warning --web-token: %s", d->in.policy->name, err);
 		conf.token = d->web_token;
 	}
 	code = web_create(d, &conf, &d->web);
@@ -474,7 +474,7 @@ static void print_ports(const struct daemon *d)
 	static const char *const pfc[] = {"none", "tx only", "rx only", "rx+tx"};
 
 	for (unsigned i = 0; i < d->n_open; i++) {
-		const struct policy_port *p = &d->policy->ports[i];
+		const struct policy_port *p = &d->in.policy->ports[i];
 		const struct port_facts *f = &d->ports[i].facts;
 		char speed[SPEED_LEN];
 
@@ -487,7 +487,7 @@ static void print_ports(const struct daemon *d)
 
 static int start_workers(struct daemon *d)
 {
-	unsigned n = switch_n_workers(d->sw);
+	unsigned n = switch_n_workers(d->in.sw);
 	char note[SPEED_NOTE_LEN];
 	int err;
 
@@ -502,14 +502,14 @@ static int start_workers(struct daemon *d)
 	if (err != 0)
 		return failed("cannot start the workers: %s", strerror(-err));
 	print_ports(d);
-	if (config_flood_note(d->policy, note, sizeof(note)) != NULL)
+	if (config_flood_note(d->in.policy, note, sizeof(note)) != NULL)
 		print_notes("", note);
-	if (config_speed_note(d->config, d->policy, note, sizeof(note)) != NULL)
+	if (config_speed_note(d->in.config, d->in.policy, note, sizeof(note)) != NULL)
 		print_notes("", note);
-	if (config_time_scale(d->config) > 1)
+	if (config_time_scale(d->in.config) > 1)
 		terminal_printf(stdout, "time scale %u: speeds, rates and times are the model's, "
 				"and every peer must have the same scale\n",
-				config_time_scale(d->config));
+				config_time_scale(d->in.config));
 	puts("ready");
 	fflush(stdout);
 	systemd_ready(&d->systemd);
@@ -534,7 +534,7 @@ static int take_name(struct daemon *d)
 {
 	char err[ERR_LEN];
 
-	if (rundir_take(&d->rundir, config_name(d->config), err, sizeof(err)) != 0)
+	if (rundir_take(&d->rundir, config_name(d->in.config), err, sizeof(err)) != 0)
 		return failed("%s", err);
 	process_remove_at_end(d->rundir.lock_path);
 	process_remove_at_end(d->rundir.sock_path);
@@ -563,14 +563,14 @@ static void take_down(struct daemon *d)
 	burstlog_destroy(d->bursts);
 	eventlog_destroy(d->log);
 	observe_destroy(d->observe);
-	switch_destroy(d->sw);
-	policy_destroy(d->policy);
+	switch_destroy(d->in.sw);
 	while (d->n_open > 0 && !d->closing)
 		live_close(&d->ports[--d->n_open]);
-	for (unsigned i = 0; d->programs != NULL && i < config_n_ports(d->config); i++)
+	for (unsigned i = 0; d->programs != NULL && i < config_n_ports(d->in.config); i++)
 		live_program_free(d->programs[i]);
 	free(d->programs);
 	free(d->ports);
+	instance_fini(&d->in);
 	if (d->pool != NULL)
 		telemetry_remove_dir();
 	if (d->pool != NULL && !d->closing)
@@ -578,7 +578,6 @@ static void take_down(struct daemon *d)
 	process_forget_files();
 	rundir_release(&d->rundir);
 	workers_destroy(d->workers);
-	config_destroy(d->config);
 	free(d->policy_text);
 }
 
@@ -612,7 +611,7 @@ struct idle {
 void daemon_event(const struct daemon *d, enum event_type type, unsigned port, uint32_t a,
 		  uint64_t b, uint64_t now_ns)
 {
-	const struct event e = {.t_ns = model_time_ns(config_time_scale(d->config), now_ns),
+	const struct event e = {.t_ns = model_time_ns(config_time_scale(d->in.config), now_ns),
 				.type = (uint8_t)type, .port = (port_no_t)port, .cls = CLASS_NONE,
 				.a = a, .b = b};
 
@@ -623,7 +622,7 @@ static void read_clock(void *arg, struct burst_clock *now)
 {
 	const struct daemon *d = arg;
 
-	now->time_scale = config_time_scale(d->config);
+	now->time_scale = config_time_scale(d->in.config);
 	now->switch_ns = model_time_ns(now->time_scale, clock_now_ns(&d->clock));
 	now->wall_ns = wall_now_ns();
 }
@@ -631,15 +630,15 @@ static void read_clock(void *arg, struct burst_clock *now)
 // now_ns is real time, as for all that control waits for. The switch gets model time.
 static void control_once(struct daemon *d, uint64_t now_ns)
 {
-	uint64_t model_ns = model_time_ns(config_time_scale(d->config), now_ns);
+	uint64_t model_ns = model_time_ns(config_time_scale(d->in.config), now_ns);
 	struct event events[EVENTS_PER_LOOP];
-	unsigned n = switch_control_step(d->sw, model_ns, events, EVENTS_PER_LOOP);
+	unsigned n = switch_control_step(d->in.sw, model_ns, events, EVENTS_PER_LOOP);
 
 	for (unsigned i = 0; i < n; i++)
 		eventlog_add(d->log, &events[i], now_ns);
 	eventlog_tick(d->log, now_ns);
-	cnplog_poll(d->cnps, d->sw, wall_now_ns());
-	burstlog_poll(d->bursts, d->sw, &(struct burst_clock){.again = read_clock, .arg = d});
+	cnplog_poll(d->cnps, d->in.sw, wall_now_ns());
+	burstlog_poll(d->bursts, d->in.sw, &(struct burst_clock){.again = read_clock, .arg = d});
 	observe_sample(d->observe, now_ns);
 	workers_poll(d->workers, now_ns);
 	reload_poll(d->reload, now_ns);
@@ -661,7 +660,7 @@ static int loop_ms(const struct daemon *d, struct idle *idle, uint64_t now_ns)
 	if (inof_agent_registry(d->inof) != NULL)
 		return LOOP_MS;
 	for (unsigned i = 0; i < d->n_open; i++) {
-		const struct port_counters *c = switch_port_counters(d->sw, i);
+		const struct port_counters *c = switch_port_counters(d->in.sw, i);
 
 		n += ctr_get(&c->received) + ctr_get(&c->transmitted);
 	}
@@ -681,9 +680,9 @@ static void tell_systemd(struct daemon *d, uint64_t now_ns)
 		return;
 	still_ns = workers_still_ns(d->workers, now_ns);
 	for (unsigned i = 0; i < d->n_open; i++)
-		n_up += switch_link_up(d->sw, i);
+		n_up += switch_link_up(d->in.sw, i);
 	snprintf(status, sizeof(status), "%s: %u of %u ports up, policy %" PRIu64 "%s",
-		 d->policy->name, n_up, d->n_open, d->policy->settings,
+		 d->in.policy->name, n_up, d->n_open, d->in.policy->settings,
 		 still_ns >= SECOND_NS ? ", a worker stands still" : "");
 	systemd_poll(&d->systemd, status, still_ns, now_ns);
 }
@@ -722,13 +721,14 @@ static void drain_switch(struct daemon *d)
 	systemd_stopping(&d->systemd);
 	reload_forbid_rollback(d->reload);
 	lldp_end(d->lldp);
-	while (switch_sends_wait(d->sw) && stop_requests() < 2 && clock_now_ns(&d->clock) < end_ns)
+	while (switch_sends_wait(d->in.sw) && stop_requests() < 2 &&
+	       clock_now_ns(&d->clock) < end_ns)
 		nanosleep(&pause, NULL);
-	request = switch_hold_admission(d->sw, true);
+	request = switch_hold_admission(d->in.sw, true);
 	do {
 		now_ns = clock_now_ns(&d->clock);
 		control_once(d, now_ns);
-		if (switch_request_done(d->sw, request) && switch_at_rest(d->sw))
+		if (switch_request_done(d->in.sw, request) && switch_at_rest(d->in.sw))
 			break;
 		nanosleep(&pause, NULL);
 	} while (stop_requests() < 2 && now_ns < end_ns);
@@ -739,16 +739,16 @@ static void drain_switch(struct daemon *d)
 // The exit status.
 static int report_balance(const struct daemon *d)
 {
-	struct balance b = switch_balance(d->sw);
+	struct balance b = switch_balance(d->in.sw);
 	const struct fact_list *l = &fact_lists[FACTS_BALANCE];
-	struct json_object *row = observe_balance(d->sw);
+	struct json_object *row = observe_balance(d->in.sw);
 	bool holds = balance_begun(&b) == balance_ended(&b);
 
 	if (d->opt->json) {
 		struct json_object *out = json_object_new_object();
 
 		json_object_object_add(out, "balance", json_object_get(row));
-		json_object_object_add(out, "waiting", observe_waiting(d->sw));
+		json_object_object_add(out, "waiting", observe_waiting(d->in.sw));
 		puts(json_object_to_json_string_ext(out, JSON_C_TO_STRING_SPACED));
 		json_object_put(out);
 	} else {
@@ -766,7 +766,8 @@ static int report_balance(const struct daemon *d)
 
 int daemon_run(const struct options *opt)
 {
-	struct daemon d = {.opt = opt, .rundir.lock_fd = -1};
+	struct daemon d = {.opt = opt, .rundir.lock_fd = -1,
+			   .in = {.ops = &reload_instance_ops, .arg = &d}};
 	int status;
 
 	process_catch_signals();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One running switch from its policy file to its control socket: brings everything up, runs the
 // control loop, drains, and takes everything down in reverse. The main thread calls everything
-// here. reload.c replaces config, policy and policy_text.
+// here. control/instance replaces config and policy, reload.c policy_text.
 #pragma once
 
 #include "control/config/config.h"
@@ -21,6 +21,7 @@
 #include "control/daemon/systemd.h"
 #include "control/daemon/web.h"
 #include "control/daemon/workers.h"
+#include "control/instance/instance.h"
 #include "control/linux/plane.h"
 #include "control/observe/observe.h"
 #include "drivers/live.h"
@@ -31,14 +32,12 @@ struct config_port_open;
 struct daemon {
 	const struct options *opt;
 	char *policy_text;
-	struct config *config;
+	struct instance in;
 	struct rundir rundir;
-	struct policy *policy;
 	struct rte_mempool *pool;
 	unsigned n_open;
 	struct live_port *ports; // n_open of them are open, or wait for their device
 	struct xdp_attach **programs; // by port, kept for devices to come
-	struct weir_switch *sw;
 	struct observe *observe;
 	struct eventlog *log;
 	struct cnplog *cnps;

@@ -41,9 +41,9 @@ static void take_line(const struct daemon *d, const char *line)
 	if (sscanf(line, "%17s %u %127s", mac_text, &vid, port_name) != 3 || vid >= N_VLANS ||
 	    !cfg_parse_mac(mac_text, mac))
 		return;
-	port = cfg_find_port(d->config, port_name);
+	port = cfg_find_port(d->in.config, port_name);
 	if (port >= 0)
-		switch_fdb_stale(d->sw, mac, (uint16_t)vid, (unsigned)port, CLOCK_START_NS);
+		switch_fdb_stale(d->in.sw, mac, (uint16_t)vid, (unsigned)port, CLOCK_START_NS);
 }
 
 static bool is_recent(const struct daemon *d, FILE *file)
@@ -54,7 +54,7 @@ static bool is_recent(const struct daemon *d, FILE *file)
 	if (fstat(fileno(file), &s) != 0 || !S_ISREG(s.st_mode))
 		return false;
 	age_s = (int64_t)(wall_now_ns() / SECOND_NS) - s.st_mtime;
-	return age_s < (int64_t)d->policy->mac_age_s;
+	return age_s < (int64_t)d->in.policy->mac_age_s;
 }
 
 static void read_stale(const struct fdb_file *f)
@@ -86,7 +86,7 @@ int fdb_file_create(const struct daemon *d, struct fdb_file **out)
 	f->path = d->rundir.fdb_path;
 	snprintf(f->fresh, sizeof(f->fresh), "%s.new", f->path);
 	read_stale(f);
-	f->written = switch_fdb_changes(d->sw);
+	f->written = switch_fdb_changes(d->in.sw);
 	*out = f;
 	return 0;
 }
@@ -112,7 +112,7 @@ static void write_row(void *arg, const struct fdb_row *r)
 static int write_addresses(const struct fdb_file *f, uint64_t now_ns)
 {
 	int fd = open(f->fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	struct writing w = {f->d->policy, fd < 0 ? NULL : fdopen(fd, "w")};
+	struct writing w = {f->d->in.policy, fd < 0 ? NULL : fdopen(fd, "w")};
 	int err;
 
 	if (w.file == NULL) {
@@ -121,7 +121,7 @@ static int write_addresses(const struct fdb_file *f, uint64_t now_ns)
 			close(fd);
 		return err;
 	}
-	switch_fdb_walk(f->d->sw, now_ns, write_row, &w);
+	switch_fdb_walk(f->d->in.sw, now_ns, write_row, &w);
 	err = ferror(w.file) ? -EIO : 0;
 	if (fclose(w.file) != 0)
 		err = -errno;
@@ -138,16 +138,17 @@ static void save_addresses(struct fdb_file *f, uint64_t now_ns)
 
 	if (err != 0 && !f->failed)
 		log_line("%s warning fdb: cannot write %s: %s; after a restart lossless frames go "
-			 "to no address that has not spoken", f->d->policy->name, f->path,
+			 "to no address that has not spoken", f->d->in.policy->name, f->path,
 			 strerror(-err));
 	f->failed = err != 0;
-	f->written = switch_fdb_changes(f->d->sw);
+	f->written = switch_fdb_changes(f->d->in.sw);
 	f->written_ns = now_ns;
 }
 
 void fdb_file_poll(struct fdb_file *f, uint64_t now_ns)
 {
-	if (now_ns - f->written_ns >= WRITE_EVERY_NS && switch_fdb_changes(f->d->sw) != f->written)
+	if (now_ns - f->written_ns >= WRITE_EVERY_NS &&
+	    switch_fdb_changes(f->d->in.sw) != f->written)
 		save_addresses(f, now_ns);
 }
 

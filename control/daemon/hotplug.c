@@ -54,7 +54,7 @@ int hotplug_create(struct daemon *d, struct hotplug **out)
 	h->d = d;
 	h->n = d->n_open;
 	for (unsigned i = 0; i < h->n; i++)
-		h->port[i].stage = switch_device_gone(d->sw, i) ? ABSENT : PRESENT;
+		h->port[i].stage = switch_device_gone(d->in.sw, i) ? ABSENT : PRESENT;
 	*out = h;
 	return 0;
 }
@@ -104,9 +104,9 @@ static bool left(struct hotplug *h, unsigned port)
 static bool leaves_a_driver(const struct hotplug *h)
 {
 	for (unsigned i = 0; i < h->n; i++)
-		if (strncmp(config_port(h->d->config, i).device, "pci:", 4) == 0 &&
+		if (strncmp(config_port(h->d->in.config, i).device, "pci:", 4) == 0 &&
 		    (h->port[i].stage == LEAVING ||
-		     (h->port[i].stage == PRESENT && switch_device_gone(h->d->sw, i))))
+		     (h->port[i].stage == PRESENT && switch_device_gone(h->d->in.sw, i))))
 			return true;
 	return false;
 }
@@ -130,7 +130,7 @@ bool hotplug_destroy(struct hotplug *h)
 
 static void refused(struct hotplug *h, unsigned port, const char *why, uint64_t now_ns)
 {
-	const struct policy *policy = h->d->policy;
+	const struct policy *policy = h->d->in.policy;
 	struct plug *p = &h->port[port];
 	bool again = strcmp(p->seen, why) == 0;
 
@@ -146,7 +146,7 @@ static bool replace(const struct hotplug *h, unsigned port, const struct live_po
 {
 	const struct switch_port sp = {.ops = next->ops, .drv = next->drv, .facts = next->facts};
 
-	return switch_replace_device(h->d->sw, port, &sp) == 0;
+	return switch_replace_device(h->d->in.sw, port, &sp) == 0;
 }
 
 // The policy depends on the MAC address and the speed of the device. text->err: why the port cannot
@@ -155,7 +155,7 @@ static void use(struct hotplug *h, unsigned port, const struct live_port *opened
 		struct live_text *text, uint64_t now_ns)
 {
 	struct live_port *live = &h->d->ports[port], absent = *live;
-	const struct policy *policy = h->d->policy;
+	const struct policy *policy = h->d->in.policy;
 
 	*live = *opened;
 	if (live->facts.speed_bps == 0) // the link of a card that was opened just now is down
@@ -175,7 +175,7 @@ static void use(struct hotplug *h, unsigned port, const struct live_port *opened
 static bool look_for_device(struct hotplug *h, unsigned port, uint64_t now_ns)
 {
 	struct daemon *d = h->d;
-	const struct config_port_open p = config_port(d->config, port);
+	const struct config_port_open p = config_port(d->in.config, port);
 	enum live_state state = live_device_state(p.device);
 	struct live_conf conf = port_conf(d, port, &p);
 	const char *name = p.device + strcspn(p.device, ":") + 1;
@@ -204,8 +204,8 @@ static void arrived(struct hotplug *h, unsigned port, uint64_t now_ns)
 	p->seen[0] = p->reported[0] = '\0';
 	p->stage = PRESENT;
 	workers_new_device(h->d->workers, port);
-	switch_links_changed(h->d->sw);
-	if (!switch_device_gone(h->d->sw, port)) // else the port leaves the device again
+	switch_links_changed(h->d->in.sw);
+	if (!switch_device_gone(h->d->in.sw, port)) // else the port leaves the device again
 		daemon_event(h->d, EVENT_PORT_BACK, port, 0, 0, now_ns);
 }
 
@@ -218,14 +218,14 @@ static bool advance_plug_stage(struct hotplug *h, unsigned port, uint64_t now_ns
 
 	switch (p->stage) {
 	case PRESENT:
-		if (!switch_device_gone(d->sw, port))
+		if (!switch_device_gone(d->in.sw, port))
 			return false;
 		live_absent(&d->ports[port].facts, &absent);
 		if (replace(h, port, &absent))
 			p->stage = LEAVING;
 		return false;
 	case LEAVING:
-		if (!switch_device_replaced(d->sw, port))
+		if (!switch_device_replaced(d->in.sw, port))
 			return false;
 		return left(h, port);
 	case CLOSING:
@@ -242,7 +242,7 @@ static bool advance_plug_stage(struct hotplug *h, unsigned port, uint64_t now_ns
 			p->stage = ARRIVING;
 		return false;
 	case ARRIVING:
-		if (switch_device_replaced(d->sw, port))
+		if (switch_device_replaced(d->in.sw, port))
 			arrived(h, port, now_ns);
 		return false;
 	}
@@ -266,8 +266,8 @@ void hotplug_poll(struct hotplug *h, uint64_t now_ns)
 
 static const char *missing_device(const struct daemon *d)
 {
-	for (unsigned i = 0; i < config_n_ports(d->config); i++) {
-		const char *device = config_port(d->config, i).device;
+	for (unsigned i = 0; i < config_n_ports(d->in.config); i++) {
+		const char *device = config_port(d->in.config, i).device;
 
 		if (live_device_state(device) == LIVE_MISSING)
 			return device;

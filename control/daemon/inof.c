@@ -38,7 +38,7 @@ static const uint8_t *inof_port_mac(void *arg, unsigned port)
 {
 	const struct inof_agent *a = arg;
 
-	return switch_port(a->d->sw, port)->facts.mac;
+	return switch_port(a->d->in.sw, port)->facts.mac;
 }
 
 static bool send_inof_frame(void *arg, unsigned port, const struct inof_frame *out)
@@ -47,7 +47,7 @@ static bool send_inof_frame(void *arg, unsigned port, const struct inof_frame *o
 	struct control_frame f = {.port = (port_no_t)port, .len = out->len};
 
 	memcpy(f.bytes, out->bytes, out->len);
-	return switch_send(a->d->sw, &f, SEND_OTHER);
+	return switch_send(a->d->in.sw, &f, SEND_OTHER);
 }
 
 static void log_event(void *arg, const struct event *e, const char *about)
@@ -61,7 +61,7 @@ static bool is_elsewhere(void *arg, unsigned port, const uint8_t mac[6], struct 
 {
 	const struct inof_agent *a = arg;
 
-	return switch_station_elsewhere(a->d->sw, port, mac, ip);
+	return switch_station_elsewhere(a->d->in.sw, port, mac, ip);
 }
 
 int inof_agent_create(struct daemon *d, struct inof_agent **out)
@@ -107,8 +107,8 @@ static int start_or_stop(struct inof_agent *a, bool on, uint64_t now_ns)
 	int err = 0;
 
 	if (on && a->registry == NULL) {
-		err = inof_create(a->d->policy->n_ports, &ops, a, (uint32_t)(wall_now_ns() >> 10),
-				  daemon_any_seed(), &a->registry);
+		err = inof_create(a->d->in.policy->n_ports, &ops, a,
+				  (uint32_t)(wall_now_ns() >> 10), daemon_any_seed(), &a->registry);
 		if (err == 0)
 			err = inof_set_zones(a->registry, INOF_ZONES_RUNTIME, a->zones, a->n_zones,
 					     now_ns);
@@ -131,7 +131,7 @@ void inof_agent_new_policy(struct inof_agent *a, uint64_t now_ns)
 
 	if (a == NULL)
 		return;
-	err = start_or_stop(a, config_inof(a->d->config, &conf, &zones, &n), now_ns);
+	err = start_or_stop(a, config_inof(a->d->in.config, &conf, &zones, &n), now_ns);
 	a->hard_zoning.wanted = conf.hard_zoning;
 	if (a->registry == NULL && err == 0)
 		return;
@@ -142,7 +142,7 @@ void inof_agent_new_policy(struct inof_agent *a, uint64_t now_ns)
 	}
 	if (err != 0)
 		log_line("%s alarm inof: the zones of the policy are not in force: %s",
-			 a->d->policy->name,
+			 a->d->in.policy->name,
 			 err == -ENOSPC ? "with those of weirctl and of the reflector there are "
 					  "more than 1000"
 					: "out of memory");
@@ -165,18 +165,19 @@ void inof_agent_loop(struct inof_agent *a, uint64_t now_ns)
 {
 	struct control_frame f;
 
-	if (hard_zoning_loop(&a->hard_zoning, a->d->sw, a->registry, now_ns))
+	if (hard_zoning_loop(&a->hard_zoning, a->d->in.sw, a->registry, now_ns))
 		log_line("%s alarm inof: hard_zoning has the zones of before: out of memory",
-			 a->d->policy->name);
+			 a->d->in.policy->name);
 	if (a->registry == NULL)
 		return;
-	for (unsigned i = 0; i < a->d->policy->n_ports; i++) {
-		inof_link(a->registry, i, switch_link_up(a->d->sw, i), now_ns);
+	for (unsigned i = 0; i < a->d->in.policy->n_ports; i++) {
+		inof_link(a->registry, i, switch_link_up(a->d->in.sw, i), now_ns);
 		inof_fault(a->registry, i,
-			   switch_in_storm(a->d->sw, i) ? INOF_PFC_STORM : INOF_NO_FAULT, now_ns);
+			   switch_in_storm(a->d->in.sw, i) ? INOF_PFC_STORM : INOF_NO_FAULT,
+			   now_ns);
 	}
 	for (unsigned i = 0;
-	     i < TAKEN_A_LOOP && switch_next_punt(a->d->sw, 1 << PUNT_INOF, &f); i++)
+	     i < TAKEN_A_LOOP && switch_next_punt(a->d->in.sw, 1 << PUNT_INOF, &f); i++)
 		inof_receive(a->registry, f.port, f.bytes, f.len, now_ns);
 	inof_poll(a->registry, now_ns);
 }
@@ -225,7 +226,7 @@ static const char *add_member(struct inof_agent *a, struct inof_zone *z, const c
 			      inof_port_fn *port)
 {
 	struct inof_member m;
-	const char *why = inof_member_parse(text, port, a->d->config, &m);
+	const char *why = inof_member_parse(text, port, a->d->in.config, &m);
 
 	if (why != NULL)
 		return format_inof_error(a, "\"%.128s\" %s", text, why);
@@ -285,7 +286,7 @@ static bool is_of_policy(const struct inof_agent *a, const char *name)
 	struct inof_conf conf;
 	unsigned n;
 
-	config_inof(a->d->config, &conf, &zones, &n);
+	config_inof(a->d->in.config, &conf, &zones, &n);
 	return find_zone(zones, n, name) < n;
 }
 

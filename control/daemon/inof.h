@@ -18,7 +18,7 @@ __attribute__((warn_unused_result)) int inof_agent_create(struct daemon *d,
 							  struct inof_agent **out);
 void inof_agent_destroy(struct inof_agent *a); // NULL is fine
 
-// d->config is another one. NULL is fine.
+// The config of the instance is another one. NULL is fine.
 void inof_agent_new_policy(struct inof_agent *a, uint64_t now_ns);
 // An LLDP frame. True: an agent of hosts has sent it, and it is no LLDP neighbour.
 bool inof_agent_lldp(struct inof_agent *a, const struct control_frame *f, uint64_t now_ns);

@@ -22,7 +22,7 @@ struct lldp {
 static bool local(void *arg, unsigned port, struct lldp_local *out)
 {
 	const struct lldp *l = arg;
-	const struct weir_switch *sw = l->d->sw;
+	const struct weir_switch *sw = l->d->in.sw;
 
 	return lldp_describe(switch_policy(sw), port, switch_port(sw, 0)->facts.mac,
 			     switch_port(sw, port)->facts.mac, out);
@@ -34,7 +34,7 @@ static bool send_lldp_frame(void *arg, unsigned port, const uint8_t *bytes, uint
 	struct control_frame f = {.port = (port_no_t)port, .len = len};
 
 	memcpy(f.bytes, bytes, len);
-	return switch_send(l->d->sw, &f, SEND_OTHER);
+	return switch_send(l->d->in.sw, &f, SEND_OTHER);
 }
 
 static void log_event(void *arg, const struct event *e, const char *about)
@@ -52,7 +52,7 @@ int lldp_create(struct daemon *d, struct lldp **out)
 	if (l == NULL)
 		return -ENOMEM;
 	l->d = d;
-	if (lldp_agent_create(d->policy->n_ports, &ops, l, &l->agent) != 0) {
+	if (lldp_agent_create(d->in.policy->n_ports, &ops, l, &l->agent) != 0) {
 		free(l);
 		return -ENOMEM;
 	}
@@ -85,12 +85,12 @@ static void apply(struct lldp *l, uint64_t now_ns)
 	char err[ERR_LEN];
 
 	if (reload_pending(l->d->reload) || now_ns < l->retry_ns ||
-	    !lldp_pfc_has_changed(switch_policy(l->d->sw), l->agent))
+	    !lldp_pfc_has_changed(switch_policy(l->d->in.sw), l->agent))
 		return;
 	if (reload_for_ports(l->d->reload, now_ns, err, sizeof(err)) == 0)
 		return;
 	l->retry_ns = now_ns + RETRY_NS;
-	log_line("%s error dcbx: %s; the next attempt is in 5 s", l->d->policy->name, err);
+	log_line("%s error dcbx: %s; the next attempt is in 5 s", l->d->in.policy->name, err);
 }
 
 void lldp_loop(struct lldp *l, uint64_t now_ns)
@@ -98,7 +98,7 @@ void lldp_loop(struct lldp *l, uint64_t now_ns)
 	struct control_frame f;
 
 	for (unsigned i = 0; i < TAKEN_A_LOOP && !inof_agent_is_busy(l->d->inof) &&
-			     switch_next_punt(l->d->sw, 1 << PUNT_LLDP, &f);
+			     switch_next_punt(l->d->in.sw, 1 << PUNT_LLDP, &f);
 	     i++)
 		if (inof_agent_lldp(l->d->inof, &f, now_ns))
 			continue;
@@ -106,8 +106,8 @@ void lldp_loop(struct lldp *l, uint64_t now_ns)
 			lldp_receive(l->agent, f.port, f.bytes, f.len, now_ns);
 		else
 			plane_give(l->d->plane, &f);
-	for (unsigned i = 0; i < l->d->policy->n_ports; i++)
-		lldp_link(l->agent, i, switch_link_up(l->d->sw, i), now_ns);
+	for (unsigned i = 0; i < l->d->in.policy->n_ports; i++)
+		lldp_link(l->agent, i, switch_link_up(l->d->in.sw, i), now_ns);
 	lldp_poll(l->agent, now_ns);
 	apply(l, now_ns);
 }

@@ -53,14 +53,9 @@ struct candidate {
 struct reload {
 	struct daemon *d;
 	char *path;
-	// A worker compares the policy of its last loop with the present one. At the end of a
-	// grace it may not have begun its next loop, so a retired policy is kept for one reload
-	// more. The next policy cannot get its address then either.
-	struct policy *retired, *kept;
-	uint64_t token; // of the grace of `retired`
 	unsigned n_changes;
-	struct candidate next; // while classes are paused for it; .policy NULL: none
-	struct policy_change change; // the last one
+	char *next_text, *next_path; // of a file that is to be published
+	uint64_t now_ns; // of reload_poll()
 	uint64_t haste_end_ns;
 	bool to_log; // no client waits: the log gets the report
 	bool for_ports; // a port has another device
@@ -106,10 +101,9 @@ void reload_destroy(struct reload *r)
 		return;
 	if (r->confirmed.text != NULL)
 		log_line("%s warning reload: %s is not confirmed; the next start of weir reads %s",
-			 r->d->policy->name, r->path, r->d->opt->policy_path);
-	candidate_fini(&r->next);
-	policy_destroy(r->retired);
-	policy_destroy(r->kept);
+			 r->d->in.policy->name, r->path, r->d->opt->policy_path);
+	free(r->next_text);
+	free(r->next_path);
 	free(r->path);
 	free(r->confirmed.text);
 	free(r->confirmed.path);
@@ -133,7 +127,7 @@ void reload_describe(const struct reload *r)
 
 bool reload_pending(const struct reload *r)
 {
-	return r->next.policy != NULL || r->retired != NULL;
+	return instance_reloads(&r->d->in);
 }
 
 // ---- a candidate
@@ -150,19 +144,10 @@ static void add_error(struct diags *diags, const char *file, const char *what)
 static int prepare_new_policy(const struct daemon *d, const char *path, struct policy *policy,
 			      struct diags *diags)
 {
-	int err;
+	int err = instance_prepare(&d->in, policy);
 
-	if (policy->copy_frames > switch_copy_frames(d->sw)) {
-		add_error(diags, path,
-			  "classes: flood: on in a lossless class, and multicast beside one, need "
-			  "memory for more copies than there was at the start: restart weir");
-		return -EINVAL;
-	}
-	err = switch_prepare(d->sw, policy);
 	if (err != 0)
-		add_error(diags, path,
-			  "routes: there is no memory for their table; give fewer routes, or more "
-			  "memory at the start");
+		add_error(diags, path, instance_prepare_text(err));
 	return err;
 }
 
@@ -192,7 +177,7 @@ static int candidate_make(struct reload *r, const char *path, const char *text,
 	}
 	if (err != 0)
 		return err;
-	err = config_check_reload(d->config, c->config, diags);
+	err = config_check_reload(d->in.config, c->config, diags);
 	if (config_n_ports(c->config) == d->n_open)
 		compiled = compile_for_ports(d, c->config, &c->policy, diags);
 	if (compiled == -ENOMEM)
@@ -225,7 +210,7 @@ static int set_keeps(struct daemon *d, const struct config *next, const char *fi
 	if (i == d->n_open)
 		return 0;
 	while (i-- > 0) {
-		const struct config_port_open p = config_port(d->config, i);
+		const struct config_port_open p = config_port(d->in.config, i);
 
 		// It was in force a moment ago; a failure has no reader.
 		(void)!live_set_keep(&d->ports[i], &p.keep, true, &text);
@@ -235,7 +220,7 @@ static int set_keeps(struct daemon *d, const struct config *next, const char *fi
 
 static uint64_t now_in_model(const struct reload *r, uint64_t now_ns)
 {
-	return model_time_ns(config_time_scale(r->d->config), now_ns);
+	return model_time_ns(config_time_scale(r->d->in.config), now_ns);
 }
 
 static void forget_confirmed(struct reload *r)
@@ -245,33 +230,38 @@ static void forget_confirmed(struct reload *r)
 	r->confirmed.text = r->confirmed.path = NULL;
 }
 
-// Besides the workers only this thread keeps a policy. Keeps text and path of the policy that goes,
-// where the policy that comes is not confirmed.
-static void publish_next_policy(struct reload *r, uint64_t now_ns)
+// Keeps text and path of the policy that goes, where the policy that comes is not confirmed.
+static void file_published(struct reload *r)
 {
 	struct daemon *d = r->d;
 
-	switch_publish(d->sw, r->next.policy, &r->retired, &r->token);
-	d->policy = r->next.policy;
+	forget_confirmed(r);
+	r->confirmed.text = d->policy_text;
+	r->confirmed.path = r->path;
+	if (r->confirm_ns == 0)
+		forget_confirmed(r);
+	d->policy_text = r->next_text;
+	r->path = r->next_path;
+	r->next_text = r->next_path = NULL;
+	reload_describe(r);
+}
+
+// Besides the workers only this thread keeps a policy.
+static void policy_published(void *arg, uint64_t model_ns)
+{
+	struct daemon *d = arg;
+	uint64_t now_ns = d->reload->now_ns;
+
+	(void)model_ns;
 	resolver_new_policy(d->resolver, now_ns);
 	plane_new_policy(d->plane, now_ns);
 	lldp_new_policy(d->lldp, now_ns);
 	auto_ecn_new_policy(d, now_ns);
-	eventlog_new_policy(d->log, d->policy);
-	if (r->next.config != NULL) {
-		config_destroy(d->config);
-		d->config = r->next.config;
-		forget_confirmed(r);
-		r->confirmed.text = d->policy_text;
-		r->confirmed.path = r->path;
-		if (r->confirm_ns == 0)
-			forget_confirmed(r);
-		d->policy_text = r->next.text;
-		r->path = r->next.path;
-		reload_describe(r);
-		inof_agent_new_policy(d->inof, now_ns);
-	}
-	r->next = (struct candidate){0};
+	eventlog_new_policy(d->log, d->in.policy);
+	if (d->in.retired_config == NULL)
+		return;
+	file_published(d->reload);
+	inof_agent_new_policy(d->inof, now_ns);
 }
 
 static const char reload_late_text[] =
@@ -280,7 +270,7 @@ static const char reload_late_text[] =
 // What was paused, and for how long. False: nothing was.
 static bool reload_pause_text(const struct reload *r, char out[RELOAD_PAUSE_LEN])
 {
-	const struct policy_change *c = &r->change;
+	const struct policy_change *c = &r->d->in.change;
 	char classes[3 * N_CLASSES + 1] = "";
 	unsigned n = 0;
 
@@ -295,55 +285,52 @@ static bool reload_pause_text(const struct reload *r, char out[RELOAD_PAUSE_LEN]
 	return n != 0;
 }
 
-static void finish(struct reload *r, uint64_t now_ns)
+static void policy_settled(void *arg, uint64_t model_ns)
 {
+	struct daemon *d = arg;
+	struct reload *r = d->reload;
+	uint64_t now_ns = r->now_ns;
 	char text[RELOAD_PAUSE_LEN];
 
-	if (!r->change.late)
-		change_end(r->d->sw, &r->change);
-	policy_destroy(r->kept);
-	r->kept = r->retired;
-	r->retired = NULL;
+	(void)model_ns;
 	if (r->to_log && reload_pause_text(r, text))
-		log_line("%s info reload: %s", r->d->policy->name, text);
-	if (r->to_log && r->change.late)
-		log_line("%s warning reload: %s", r->d->policy->name, reload_late_text);
+		log_line("%s info reload: %s", d->in.policy->name, text);
+	if (r->to_log && d->in.change.late)
+		log_line("%s warning reload: %s", d->in.policy->name, reload_late_text);
 	if (r->for_ports)
 		return;
-	daemon_event(r->d, EVENT_RELOADED, PORT_NONE, r->n_changes, 0, now_ns);
+	daemon_event(d, EVENT_RELOADED, PORT_NONE, r->n_changes, 0, now_ns);
 	if (r->confirm_ns != 0)
 		r->confirm_end_ns = now_ns + r->confirm_ns;
 	reload_describe(r);
 }
 
+const struct instance_ops reload_instance_ops = {policy_published, policy_settled};
+
 static void roll_back_in_time(struct reload *r, uint64_t now_ns);
 
 void reload_poll(struct reload *r, uint64_t now_ns)
 {
-	if (r->next.policy != NULL &&
-	    change_ready(r->d->sw, &r->change, now_in_model(r, now_ns))) {
-		publish_next_policy(r, now_ns);
-		if (r->change.late)
-			change_end(r->d->sw, &r->change);
-	}
-	if (r->retired != NULL && switch_grace_over(r->d->sw, r->token))
-		finish(r, now_ns);
+	r->now_ns = now_ns;
+	instance_step(&r->d->in, now_in_model(r, now_ns));
 	if (r->confirm_end_ns != 0 && now_ns >= r->confirm_end_ns && !reload_pending(r))
 		roll_back_in_time(r, now_ns);
 }
 
 bool reload_in_haste(const struct reload *r, uint64_t now_ns)
 {
-	return r->change.classes != 0 && reload_pending(r) && now_ns < r->haste_end_ns;
+	return r->d->in.change.classes != 0 && reload_pending(r) && now_ns < r->haste_end_ns;
 }
 
 static void begin_reload(struct reload *r, const struct candidate *c, uint64_t now_ns)
 {
-	r->next = *c;
+	uint64_t model_ns = now_in_model(r, now_ns);
+
+	r->next_text = c->text;
+	r->next_path = c->path;
 	r->to_log = false;
-	change_begin(r->d->sw, c->policy, now_in_model(r, now_ns),
-		     now_in_model(r, now_ns + CHANGE_LATE_NS) - now_in_model(r, now_ns),
-		     &r->change);
+	instance_reload(&r->d->in, c->config, c->policy, model_ns,
+			now_in_model(r, now_ns + CHANGE_LATE_NS) - model_ns);
 	reload_poll(r, now_ns);
 	r->haste_end_ns = now_ns + HASTE_NS;
 }
@@ -362,7 +349,7 @@ static enum reload_verdict begin_file(struct reload *r, const char *path, const 
 		daemon_event(r->d, EVENT_RELOAD_FAILED, PORT_NONE, out->diags.n_errors, 0, now_ns);
 		return RELOAD_REFUSED;
 	}
-	config_changes(r->d->config, c.config, &out->changes);
+	config_changes(r->d->in.config, c.config, &out->changes);
 	r->n_changes = out->changes.n;
 	r->for_ports = false;
 	r->confirm_ns = confirm_ns;
@@ -424,7 +411,7 @@ static enum reload_verdict reload_rollback(struct reload *r, uint64_t now_ns,
 static void log_diags(const struct reload *r, bool refused, const struct diags *diags)
 {
 	for (unsigned i = 0; i < diags->n; i++)
-		log_line("%s %s reload: %s", r->d->policy->name, refused ? "error" : "warning",
+		log_line("%s %s reload: %s", r->d->in.policy->name, refused ? "error" : "warning",
 			 diags->lines[i]);
 }
 
@@ -438,7 +425,7 @@ static void roll_back_in_time(struct reload *r, uint64_t now_ns)
 	if (refused) {
 		log_line("%s error reload: %s cannot be put back yet; the next attempt is in 5 s, "
 			 "unless: weirctl confirm",
-			 r->d->policy->name, r->confirmed.path);
+			 r->d->in.policy->name, r->confirmed.path);
 		r->confirm_end_ns = now_ns + RETRY_NS;
 		reload_describe(r);
 	}
@@ -450,7 +437,7 @@ static int publish_again(struct reload *r, bool only_routes, uint64_t now_ns, ch
 {
 	struct candidate c = {0};
 	struct diags diags = {0};
-	int rc = compile_for_ports(r->d, r->d->config, &c.policy, &diags);
+	int rc = compile_for_ports(r->d, r->d->in.config, &c.policy, &diags);
 
 	if (rc == -ENOMEM)
 		add_error(&diags, reload_path(r), "out of memory");
@@ -481,7 +468,7 @@ bool reload_for_routes(struct reload *r, uint64_t now_ns)
 
 	if (publish_again(r, true, now_ns, err, sizeof(err)) == 0)
 		return true;
-	log_line("%s warning control_plane: %s", r->d->policy->name, err);
+	log_line("%s warning control_plane: %s", r->d->in.policy->name, err);
 	return false;
 }
 
@@ -499,7 +486,7 @@ static enum reload_verdict reload_check(struct reload *r, const char *path,
 		return RELOAD_REFUSED;
 	err = candidate_make(r, path != NULL ? path : reload_path(r), NULL, &c, &out->diags);
 	if (c.config != NULL)
-		config_changes(r->d->config, c.config, &out->changes);
+		config_changes(r->d->in.config, c.config, &out->changes);
 	candidate_fini(&c);
 	return err == 0 ? RELOAD_POSSIBLE : RELOAD_REFUSED;
 }
@@ -585,7 +572,7 @@ static void attempt(struct reload_request *q, struct reload *r, uint64_t now_ns)
 // How long the pause before the change was is known when the change is done.
 static void add_pause(struct json_object *answer, const struct reload *r)
 {
-	const struct policy_change *c = &r->change;
+	const struct policy_change *c = &r->d->in.change;
 	struct json_object *paused, *classes;
 	char text[RELOAD_PAUSE_LEN];
 

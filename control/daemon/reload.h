@@ -7,7 +7,8 @@
 //   pause: classes that move are paused until their peers are silent (dataplane/switch_change.h)
 //                                                        |
 //                                                        v
-//   publish, grace: every worker has finished the loop it was in -> taken over, acknowledged
+//   publish, grace (control/instance/instance.h): every worker has finished the loop it was in
+//        -> taken over, acknowledged
 //
 // A worker reads the policy pointer once per loop, so one loop never mixes two policies; frames
 // that wait keep their queue and account. Counters, addresses learnt, and ports stay. One reload
@@ -24,7 +25,11 @@
 
 struct daemon;
 struct json_object;
+struct instance_ops;
 struct reload;
+
+// What the daemon does about a reload of its instance; arg: the daemon.
+extern const struct instance_ops reload_instance_ops;
 
 // For a daemon whose policy runs. 0 or -ENOMEM.
 __attribute__((warn_unused_result)) int reload_create(struct daemon *d, struct reload **out);

@@ -88,7 +88,7 @@ static bool shows_interfaces(const struct request *q)
 // NULL, or the error: no port has the name.
 static const char *read_port(struct requests *r, struct request *q)
 {
-	const struct policy *pol = switch_policy(r->d->sw);
+	const struct policy *pol = switch_policy(r->d->in.sw);
 	const char *name = text_in(q->json, KEY(QUEUES, port));
 	char names[ERROR_LEN / 2] = "";
 	size_t at = 0;
@@ -126,7 +126,7 @@ static const char *show_events(struct requests *r, struct request *q)
 	json_object_object_add(q->data, "events",
 			       eventlog_rows(r->d->log, q->port, count_in(q->json, "since"),
 					     grade));
-	row_u64(q->data, "events_lost", switch_events_lost(r->d->sw));
+	row_u64(q->data, "events_lost", switch_events_lost(r->d->in.sw));
 	return NULL;
 }
 
@@ -149,7 +149,7 @@ static const char *on_show(struct requests *r, struct request *q)
 
 		q->data = json_object_new_object();
 		json_object_object_add(q->data, "config", c);
-		row_text(c, KEY(VERSION, name), switch_policy(d->sw)->name);
+		row_text(c, KEY(VERSION, name), switch_policy(d->in.sw)->name);
 		row_text(c, "file", reload_path(d->reload));
 		row_text(c, KEY(DROP_REASONS, text), d->policy_text);
 	} else if (strcmp(what, "cnps") == 0) {
@@ -158,14 +158,14 @@ static const char *on_show(struct requests *r, struct request *q)
 			.port = q->port,
 			.count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX};
 
-		q->data = cnplog_rows(d->cnps, d->sw, &query);
+		q->data = cnplog_rows(d->cnps, d->in.sw, &query);
 	} else if (strcmp(what, "routes") == 0) {
 		q->data = d->plane != NULL ? plane_routes(d->plane, q->port)
-					   : resolver_routes(d->resolver, d->sw, q->port);
+					   : resolver_routes(d->resolver, d->in.sw, q->port);
 	} else if (strcmp(what, "neighbours") == 0) {
 		q->data = d->plane != NULL
 				  ? plane_neighbours(d->plane, q->port, r->now_ns)
-				  : resolver_neighbours(d->resolver, d->sw, q->port, r->now_ns);
+				  : resolver_neighbours(d->resolver, d->in.sw, q->port, r->now_ns);
 	} else {
 		q->data = observe_rows(d->observe, what, q->port,
 				       OBSERVE_HISTORY |
@@ -203,7 +203,7 @@ static const char *on_set_tx(struct requests *r, struct request *q)
 		if (!json_object_is_type(v, json_type_int) || queue < 0 || queue >= N_QUEUES)
 			return "a queue is a number from 0 to 7";
 	}
-	wait_for(r, q, PENDING_TX, switch_set_tx(r->d->sw, (unsigned)q->port, queue, on));
+	wait_for(r, q, PENDING_TX, switch_set_tx(r->d->in.sw, (unsigned)q->port, queue, on));
 	p->port = (unsigned)q->port;
 	p->queue = queue;
 	p->on = on;
@@ -215,7 +215,7 @@ static const char *on_clear(struct requests *r, struct request *q)
 	const char *what = text_in(q->json, "what");
 
 	if (what != NULL && strcmp(what, "watermarks") == 0)
-		return wait_for(r, q, PENDING_WATERMARKS, switch_clear_watermarks(r->d->sw));
+		return wait_for(r, q, PENDING_WATERMARKS, switch_clear_watermarks(r->d->in.sw));
 	if (what == NULL || strcmp(what, "counters") != 0)
 		return "clear counters or clear watermarks";
 	observe_clear(r->d->observe, r->now_ns);
@@ -249,10 +249,10 @@ static const char *on_watchdog_recover(struct requests *r, struct request *q)
 	if (q->port == OBSERVE_ALL_PORTS || !json_object_is_type(v, json_type_int) || cls < 0 ||
 	    cls >= N_CLASSES)
 		return "watchdog_recover needs a port and a class from 0 to 7";
-	request = switch_watchdog_recover(r->d->sw, (unsigned)q->port, (unsigned)cls, &err);
+	request = switch_watchdog_recover(r->d->in.sw, (unsigned)q->port, (unsigned)cls, &err);
 	if (err == 0)
 		return wait_for(r, q, PENDING_WATCHDOG, request);
-	port = &switch_policy(r->d->sw)->ports[q->port];
+	port = &switch_policy(r->d->in.sw)->ports[q->port];
 	if (port->classify.lossless == 0)
 		return format_request_error(
 			r, "class %d of %s is lossy, as all its classes are", cls, port->name);
@@ -260,7 +260,7 @@ static const char *on_watchdog_recover(struct requests *r, struct request *q)
 		return format_request_error(
 			r, "class %d of %s is lossy; its lossless classes are: %s", cls, port->name,
 			lossless_text(port->classify.lossless, classes));
-	if (switch_watchdog_drops_all(r->d->sw))
+	if (switch_watchdog_drops_all(r->d->in.sw))
 		return format_request_error(
 			r, "class %d of %s is in no storm of its own; drop-all is on, and "
 			   "ends with: weirctl watchdog drop-all off", cls, port->name);
@@ -277,12 +277,12 @@ static const char *on_watchdog_drop_all(struct requests *r, struct request *q)
 	    !json_object_is_type(v, json_type_boolean))
 		return "watchdog_drop_all needs \"on\": true or false";
 	return wait_for(r, q, PENDING_WATCHDOG,
-		     switch_watchdog_drop_all(r->d->sw, json_object_get_boolean(v)));
+		     switch_watchdog_drop_all(r->d->in.sw, json_object_get_boolean(v)));
 }
 
 static const char *on_quiesce(struct requests *r, struct request *q)
 {
-	wait_for(r, q, PENDING_QUIESCE, switch_hold_admission(r->d->sw, true));
+	wait_for(r, q, PENDING_QUIESCE, switch_hold_admission(r->d->in.sw, true));
 	r->pending[q->client].hold = true_in(q->json, "hold");
 	return LATER;
 }
@@ -293,7 +293,7 @@ static void resume_unless_wanted(struct requests *r)
 		if (r->pending[i].kind == PENDING_QUIESCE)
 			return;
 	if (!r->held)
-		switch_hold_admission(r->d->sw, false);
+		switch_hold_admission(r->d->in.sw, false);
 }
 
 static const char *on_resume(struct requests *r, struct request *q)
@@ -357,7 +357,7 @@ static const char *on_capture_stop(struct requests *r, struct request *q)
 
 static const char *on_flow_add(struct requests *r, struct request *q)
 {
-	return flow_request_pair(r->d->sw, q->json, true);
+	return flow_request_pair(r->d->in.sw, q->json, true);
 }
 
 static const char *on_flow_del(struct requests *r, struct request *q)
@@ -365,8 +365,8 @@ static const char *on_flow_del(struct requests *r, struct request *q)
 	const char *error;
 	uint64_t found;
 
-	switch_pair_orders_done(r->d->sw, &found);
-	error = flow_request_pair(r->d->sw, q->json, false);
+	switch_pair_orders_done(r->d->in.sw, &found);
+	error = flow_request_pair(r->d->in.sw, q->json, false);
 	if (error != NULL)
 		return error;
 	wait_for(r, q, PENDING_FORGET, 0);
@@ -378,12 +378,13 @@ static const char *on_impair(struct requests *r, struct request *q)
 {
 	if (q->port == OBSERVE_ALL_PORTS)
 		return "no port is given";
-	return impair_request(r->d->sw, (unsigned)q->port, q->json, r->now_ns, &q->data, r->error);
+	return impair_request(r->d->in.sw, (unsigned)q->port, q->json, r->now_ns, &q->data,
+			      r->error);
 }
 
 static const char *on_impair_stop(struct requests *r, struct request *q)
 {
-	return impair_request_stop(r->d->sw, q->json, &q->data);
+	return impair_request_stop(r->d->in.sw, q->json, &q->data);
 }
 
 static const char *on_inof_zone(struct requests *r, struct request *q, bool add)
@@ -550,7 +551,8 @@ static void step_pending(struct requests *r, unsigned client)
 	struct daemon *d = r->d;
 	struct pending p;
 	struct reload_request *reload = &r->reload[client];
-	struct scan_time now = {r->now_ns, model_time_ns(config_time_scale(d->config), r->now_ns)};
+	struct scan_time now = {r->now_ns,
+				model_time_ns(config_time_scale(d->in.config), r->now_ns)};
 	struct json_object *data = NULL;
 	const char *error = NULL;
 	enum pending_verdict v;
@@ -561,11 +563,11 @@ static void step_pending(struct requests *r, unsigned client)
 		error = reload_error(v, reload->published);
 		break;
 	case PENDING_FLOWS:
-		v = flow_requests_step(&r->flows, client, d->sw, now);
+		v = flow_requests_step(&r->flows, client, d->in.sw, now);
 		error = v == PENDING_TIMEOUT ? "out of memory" : NULL;
 		break;
 	case PENDING_FORGET:
-		v = flow_request_step(d->sw, r->pending[client].found, &error);
+		v = flow_request_step(d->in.sw, r->pending[client].found, &error);
 		if (v != PENDING_WAIT || r->now_ns < r->pending[client].deadline_ns)
 			break;
 		v = PENDING_TIMEOUT;
@@ -576,7 +578,7 @@ static void step_pending(struct requests *r, unsigned client)
 		error = v == PENDING_TIMEOUT ? inof_is_off : NULL;
 		break;
 	default:
-		v = pending_step(&r->pending[client], d->sw, r->now_ns);
+		v = pending_step(&r->pending[client], d->in.sw, r->now_ns);
 		error = v == PENDING_TIMEOUT ? late(&r->pending[client]) : NULL;
 	}
 	if (v == PENDING_WAIT)
@@ -587,13 +589,13 @@ static void step_pending(struct requests *r, unsigned client)
 		reload_request_fini(reload);
 	} else if (p.kind == PENDING_FLOWS && error == NULL) {
 		data = observe_show(d->observe, "flows", OBSERVE_ALL_PORTS, r->now_ns);
-		flow_requests_emit(&r->flows, client, d->sw, now.model_ns, data);
+		flow_requests_emit(&r->flows, client, d->in.sw, now.model_ns, data);
 	} else if (p.kind == PENDING_QUIESCE) {
 		if (error == NULL) {
 			r->held |= p.hold;
 			data = json_object_new_object();
-			json_object_object_add(data, "balance", observe_balance(d->sw));
-			json_object_object_add(data, "waiting", observe_waiting(d->sw));
+			json_object_object_add(data, "balance", observe_balance(d->in.sw));
+			json_object_object_add(data, "waiting", observe_waiting(d->in.sw));
 			row_bool(data, KEY(VERSION, held), r->held);
 		}
 		resume_unless_wanted(r);
@@ -619,10 +621,10 @@ int requests_create(struct daemon *d, int listen_fd, struct requests **out)
 	struct requests *r = calloc(1, sizeof(*r));
 	const struct capture_answers answers = {.arg = r, .answer = reply_to_client};
 	const struct capture_times times = {.wall_ns = wall_now_ns,
-					    .time_scale = config_time_scale(d->config)};
+					    .time_scale = config_time_scale(d->in.config)};
 	int err;
 
-	if (r == NULL || capture_create(d->sw, &times, &answers, &r->capture) != 0) {
+	if (r == NULL || capture_create(d->in.sw, &times, &answers, &r->capture) != 0) {
 		close(listen_fd);
 		free(r);
 		return -ENOMEM;

@@ -263,7 +263,7 @@ static char *port_names(const struct policy *p)
 // The columns are those of the policy's ports: with other ports they begin anew.
 static bool columns_ready(struct web *w)
 {
-	struct weir_switch *sw = w->d->sw;
+	struct weir_switch *sw = w->d->in.sw;
 	char *names = port_names(switch_policy(sw));
 
 	if (w->frames != NULL && names != NULL && strcmp(names, w->names) == 0) {
@@ -282,7 +282,7 @@ static bool columns_ready(struct web *w)
 
 static void print_columns(const struct web *w, uint32_t first, FILE *out)
 {
-	const struct weir_switch *sw = w->d->sw;
+	const struct weir_switch *sw = w->d->in.sw;
 
 	fprintf(out, "event: columns\ndata: {\"first\": %" PRIu32 ", \"columns\": [", first);
 	for (uint32_t c = first; c < frames_n_columns(w->frames); c++) {
@@ -302,9 +302,9 @@ static void print_frame(const struct web *w, bool all, FILE *out)
 static void print_hello(const struct web *w, FILE *out)
 {
 	fputs("event: hello\ndata: {\"name\": ", out);
-	columns_text(switch_policy(w->d->sw)->name, out);
+	columns_text(switch_policy(w->d->in.sw)->name, out);
 	fprintf(out, ", \"version\": \"%s\", \"time_scale\": %" PRIu32 "}\n\n", WEIR_VERSION,
-		config_time_scale(w->d->config));
+		config_time_scale(w->d->in.config));
 }
 
 // The text of a step: for streams that are fresh, or for the others. NULL: no memory.
@@ -346,13 +346,13 @@ static void push_to(struct web *w, bool fresh)
 
 static void stream_step(struct web *w, uint64_t now_ns)
 {
-	uint64_t model_ns = model_time_ns(config_time_scale(w->d->config), now_ns);
+	uint64_t model_ns = model_time_ns(config_time_scale(w->d->in.config), now_ns);
 
 	if (!columns_ready(w))
 		return;
 	frames_forget(w->frames);
 	frames_begin(w->frames, model_ns, true);
-	columns_read(w->d->sw, w->d->auto_ecn, model_ns, put_live_value, w);
+	columns_read(w->d->in.sw, w->d->auto_ecn, model_ns, put_live_value, w);
 	push_to(w, false);
 	push_to(w, true); // after the others: a stream that is fresh no more has all of this step
 	w->n_sent = frames_n_columns(w->frames);

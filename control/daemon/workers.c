@@ -186,27 +186,27 @@ static uint64_t limit_of(uint64_t ns)
 // Classes for which the switch itself would send PFC now.
 static uint8_t standin_classes(const struct workers *s, unsigned port)
 {
-	const struct pfc_params *p = &s->d->policy->ports[port].pfc;
+	const struct pfc_params *p = &s->d->in.policy->ports[port].pfc;
 	uint8_t classes = p->tx & p->lossless;
 
-	if (!switch_port(s->d->sw, port)->facts.pfc_tx || !switch_link_up(s->d->sw, port))
+	if (!switch_port(s->d->in.sw, port)->facts.pfc_tx || !switch_link_up(s->d->in.sw, port))
 		return 0;
 	for (unsigned c = 0; c < N_CLASSES; c++)
-		if (switch_watchdog_recovers(s->d->sw, port, c))
+		if (switch_watchdog_recovers(s->d->in.sw, port, c))
 			classes &= (uint8_t)~(1u << c);
 	return classes;
 }
 
 static void give_orders(struct workers *s, uint64_t now_ns)
 {
-	const struct policy *policy = s->d->policy;
+	const struct policy *policy = s->d->in.policy;
 	struct standin_shared *shared = s->standin.shared;
 
 	for (unsigned i = 0; i < policy->n_ports; i++) {
 		const struct pfc_params *p = &policy->ports[i].pfc;
 		struct standin_order o = standin_order(standin_classes(s, i), p->speed_bps,
 						       p->refresh_ns,
-						       config_time_scale(s->d->config));
+						       config_time_scale(s->d->in.config));
 
 		gauge_set(&shared->ports[i].order,
 			  shared->ports[i].ifindex != 0 ? standin_pack(o) : 0);
@@ -226,7 +226,7 @@ static void take_device(struct workers *s, unsigned port)
 
 	live_info(live, &info);
 	p->ifindex = info.ifindex;
-	p->worker = (uint8_t)switch_port_owner(s->d->sw, port);
+	p->worker = (uint8_t)switch_port_owner(s->d->in.sw, port);
 	memcpy(p->mac, live->facts.mac, sizeof(p->mac));
 	atomic_thread_fence(memory_order_release); // before the order
 }
@@ -243,7 +243,7 @@ int workers_start(struct workers *s)
 {
 	struct daemon *d = s->d;
 	struct standin_shared *shared = s->standin.shared;
-	unsigned n = switch_n_workers(d->sw);
+	unsigned n = switch_n_workers(d->in.sw);
 	int err = 0;
 
 	s->pollers = calloc(n, sizeof(s->pollers[0]));
@@ -252,12 +252,17 @@ int workers_start(struct workers *s)
 	for (unsigned i = 0; i < n && err == 0; i++) {
 		struct poller *p = &s->pollers[i];
 
-		*p = (struct poller){.sw = d->sw, .w = switch_worker(d->sw, i), .clock = &d->clock,
-				     .stop = &s->stop, .id = i,
-				     .busy_poll = d->opt->busy_poll || config_busy_poll(d->config),
-				     .time_scale = config_time_scale(d->config),
-				     .beat = &shared->workers[i].beat, .limits = &shared->limits,
-				     .n_ports = switch_policy(d->sw)->n_ports};
+		*p = (struct poller){.sw = d->in.sw,
+				     .w = switch_worker(d->in.sw, i),
+				     .clock = &d->clock,
+				     .stop = &s->stop,
+				     .id = i,
+				     .busy_poll =
+					     d->opt->busy_poll || config_busy_poll(d->in.config),
+				     .time_scale = config_time_scale(d->in.config),
+				     .beat = &shared->workers[i].beat,
+				     .limits = &shared->limits,
+				     .n_ports = switch_policy(d->in.sw)->n_ports};
 		p->fds = calloc((size_t)p->n_ports * PORT_WAIT_FDS, sizeof(*p->fds));
 		err = p->fds == NULL ? -ENOMEM
 				     : rte_eal_remote_launch(poller_main, p, live_worker_lcore(i));
@@ -283,7 +288,7 @@ void workers_stop(struct workers *s)
 	atomic_store(&s->stop, true);
 	for (unsigned i = 0; i < s->n_started; i++)
 		rte_eal_wait_lcore(live_worker_lcore(i));
-	for (unsigned i = 0; i < switch_n_workers(s->d->sw); i++)
+	for (unsigned i = 0; i < switch_n_workers(s->d->in.sw); i++)
 		free(s->pollers[i].fds);
 	free(s->pollers);
 	s->pollers = NULL;
@@ -312,7 +317,7 @@ static void check_worker(struct workers *s, unsigned i, uint64_t now_ns)
 	const struct standin_worker *shared = &s->standin.shared->workers[i];
 	uint64_t beats = atomic_load_explicit(&shared->beat.beats, memory_order_acquire);
 	uint64_t stalled_ns = ctr_get(&shared->beat.stalled_ns);
-	uint64_t alarm_ns = limit_of(s->d->policy->stall.alarm_after_ns);
+	uint64_t alarm_ns = limit_of(s->d->in.policy->stall.alarm_after_ns);
 	bool gave_up = gauge_get(&shared->gave_up) != 0;
 	struct seen *w = &s->seen[i];
 
@@ -339,7 +344,7 @@ static void report_sent(struct workers *s, uint64_t now_ns)
 
 	if (s->reported_ns != 0 && now_ns - s->reported_ns < REPORT_EVERY_NS)
 		return;
-	for (unsigned i = 0; i < s->d->policy->n_ports; i++) {
+	for (unsigned i = 0; i < s->d->in.policy->n_ports; i++) {
 		const struct standin_port *p = &s->standin.shared->ports[i];
 		uint64_t now = ctr_get(&p->sent);
 
@@ -358,10 +363,10 @@ void workers_poll(struct workers *s, uint64_t now_ns)
 {
 	if (s->pollers == NULL)
 		return;
-	for (unsigned i = 0; i < s->d->policy->n_workers; i++)
+	for (unsigned i = 0; i < s->d->in.policy->n_workers; i++)
 		check_worker(s, i, now_ns);
 	report_sent(s, now_ns);
-	if (s->version != s->d->policy->version || now_ns - s->orders_ns >= ORDERS_EVERY_NS) {
+	if (s->version != s->d->in.policy->version || now_ns - s->orders_ns >= ORDERS_EVERY_NS) {
 		give_orders(s, now_ns);
 		if (standin_lost(&s->standin))
 			daemon_event(s->d, EVENT_STANDIN_ENDED, PORT_NONE, 0, 0, now_ns);
@@ -372,7 +377,7 @@ uint64_t workers_still_ns(const struct workers *s, uint64_t now_ns)
 {
 	uint64_t longest = 0;
 
-	for (unsigned i = 0; i < s->d->policy->n_workers; i++)
+	for (unsigned i = 0; i < s->d->in.policy->n_workers; i++)
 		if (now_ns - s->seen[i].at_ns > longest)
 			longest = now_ns - s->seen[i].at_ns;
 	return longest;

@@ -333,7 +333,7 @@ static bool is_paused(const struct weir_switch *sw, unsigned port, unsigned cls)
 
 static void look_at_queue(const struct fabric *f, struct chain_queue at)
 {
-	const struct weir_switch *sw = f->switches[at.sw].sw;
+	const struct weir_switch *sw = f->switches[at.sw].in.sw;
 	unsigned q = switch_policy(sw)->ports[at.port].classify.class_to_queue[at.cls];
 	const struct queue_counters *n = switch_queue_counters(sw, at.port, q);
 	struct chain_still *s = &f->chain->still[index_of(f, at)];
@@ -379,7 +379,7 @@ uint32_t chain_fabric_stuck(const struct fabric *f, uint32_t sw, int port, int c
 static bool cause_of(const struct fabric *f, uint32_t sw, unsigned port, unsigned pg,
 		     struct chain_queue *out)
 {
-	const struct weir_switch *s = f->switches[sw].sw;
+	const struct weir_switch *s = f->switches[sw].in.sw;
 	struct pause_cause c;
 
 	if (!pg_in_xoff(switch_pg_state(s, port, pg)))
@@ -400,7 +400,7 @@ static struct chain_pause paused_by(const void *arg, struct chain_queue q)
 	const struct sc_end *peer;
 	unsigned pg;
 
-	if (port->link == SC_NO_LINK || !is_paused(f->switches[q.sw].sw, q.port, q.cls))
+	if (port->link == SC_NO_LINK || !is_paused(f->switches[q.sw].in.sw, q.port, q.cls))
 		return p;
 	peer = &f->sc->links[port->link].end[1 - port->side];
 	if (!peer->is_switch) {
@@ -409,7 +409,7 @@ static struct chain_pause paused_by(const void *arg, struct chain_queue q)
 		p.reason = reasons[nic_pausing(f->hosts[peer->node].nic, q.cls, &p.since_ns)];
 		return p;
 	}
-	pg = switch_policy(f->switches[peer->node].sw)
+	pg = switch_policy(f->switches[peer->node].in.sw)
 		     ->ports[peer->port]
 		     .classify.class_to_pg[q.cls];
 	if (cause_of(f, peer->node, peer->port, pg, &p.next))
@@ -447,8 +447,8 @@ void chain_fabric_look(struct fabric *f)
 	for (uint32_t s = 0; s < f->sc->n_switches; s++)
 		for (uint32_t p = 0; p < f->sc->switches[s].n_ports; p++)
 			for (unsigned k = 0; k < N_CLASSES; k++)
-				if (switch_pfc_rx(f->switches[s].sw, p)->paused != 0 &&
-				    is_paused(f->switches[s].sw, p, k))
+				if (switch_pfc_rx(f->switches[s].in.sw, p)->paused != 0 &&
+				    is_paused(f->switches[s].in.sw, p, k))
 					look_at_queue(
 						f,
 						(struct chain_queue){s, (port_no_t)p,
@@ -458,7 +458,7 @@ void chain_fabric_look(struct fabric *f)
 			for (unsigned pg = 0; pg < N_PGS; pg++) {
 				struct chain_queue from;
 
-				if (!pauses(f->switches[s].sw, p, pg) ||
+				if (!pauses(f->switches[s].in.sw, p, pg) ||
 				    !cause_of(f, s, p, pg, &from) ||
 				    f->chain->walked[index_of(f, from)] == c->look)
 					continue;

@@ -27,7 +27,7 @@ struct discovery {
 static bool switch_says(void *arg, unsigned port, struct lldp_local *out)
 {
 	const struct speaker *s = arg;
-	const struct weir_switch *sw = s->f->switches[s->i].sw;
+	const struct weir_switch *sw = s->f->switches[s->i].in.sw;
 
 	return lldp_describe(switch_policy(sw), port, switch_port(sw, 0)->facts.mac,
 			     switch_port(sw, port)->facts.mac, out);
@@ -41,7 +41,7 @@ static bool switch_sends(void *arg, unsigned port, const uint8_t *bytes, uint16_
 
 	memcpy(f.bytes, bytes, len);
 	actor_poke(&sw->actor);
-	return switch_send(sw->sw, &f, SEND_OTHER);
+	return switch_send(sw->in.sw, &f, SEND_OTHER);
 }
 
 static void switch_event(void *arg, const struct event *e, const char *about)
@@ -139,7 +139,7 @@ static int make_speaker(struct discovery *d, struct speaker *s, uint32_t i, unsi
 bool discovery_wanted(const struct fabric *f)
 {
 	for (uint32_t i = 0; i < f->sc->n_switches; i++)
-		if (switch_speaks(f->switches[i].policy))
+		if (switch_speaks(f->switches[i].in.policy))
 			return true;
 	for (uint32_t i = 0; i < f->sc->n_hosts; i++)
 		if (f->sc->hosts[i].lldp.on)
@@ -165,7 +165,7 @@ int discovery_create(struct fabric *f, struct discovery **out)
 	if (d->switches == NULL || d->hosts == NULL)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < sc->n_switches && err == 0; i++)
-		err = make_speaker(d, &d->switches[i], i, f->switches[i].policy->n_ports, false);
+		err = make_speaker(d, &d->switches[i], i, f->switches[i].in.policy->n_ports, false);
 	for (uint32_t i = 0; i < sc->n_hosts && err == 0; i++)
 		err = make_speaker(d, &d->hosts[i], i, sc->hosts[i].lldp.on ? 1 : 0, true);
 	return err;
@@ -190,13 +190,13 @@ static void look_at_switch(struct speaker *s, uint64_t now_ns)
 	struct fabric_switch *sw = &s->f->switches[s->i];
 	struct control_frame f;
 
-	while (switch_next_punt(sw->sw, 1 << PUNT_LLDP, &f))
+	while (switch_next_punt(sw->in.sw, 1 << PUNT_LLDP, &f))
 		if (!lab_inof_lldp(s->f->inof, s->i, &f, now_ns))
 			lldp_receive(s->agent, f.port, f.bytes, f.len, now_ns);
-	for (uint32_t p = 0; p < sw->policy->n_ports; p++)
-		lldp_link(s->agent, p, switch_link_up(sw->sw, p), now_ns);
+	for (uint32_t p = 0; p < sw->in.policy->n_ports; p++)
+		lldp_link(s->agent, p, switch_link_up(sw->in.sw, p), now_ns);
 	lldp_poll(s->agent, now_ns);
-	if (sw->next == NULL && sw->retired == NULL && lldp_pfc_has_changed(sw->policy, s->agent))
+	if (!instance_reloads(&sw->in) && lldp_pfc_has_changed(sw->in.policy, s->agent))
 		fabric_new_policy(sw);
 }
 

@@ -48,7 +48,7 @@ static void fabric_track(struct fabric *f, uint32_t sw)
 {
 	struct looker l = {f, sw};
 
-	switch_track_nexthops(f->switches[sw].sw, leads, &l);
+	switch_track_nexthops(f->switches[sw].in.sw, leads, &l);
 }
 
 // All routes follow the ports of a switch, as control sees them.
@@ -60,7 +60,7 @@ static void fabric_withdraw(struct fabric *f, uint32_t sw)
 	for (uint32_t p = 0; p < s->n_ports; p++) {
 		uint32_t link = s->ports[p].link;
 		uint8_t bit = (uint8_t)(1u << s->ports[p].side);
-		bool down = !switch_link_up(f->switches[sw].sw, p);
+		bool down = !switch_link_up(f->switches[sw].in.sw, p);
 
 		if (link == SC_NO_LINK || down == ((f->ends_down[link] & bit) != 0))
 			continue;
@@ -74,20 +74,18 @@ static void fabric_withdraw(struct fabric *f, uint32_t sw)
 		fabric_track(f, i);
 }
 
-// ---- reloads, as of a live switch (dataplane/switch_change.h), on the virtual clock
+// ---- reloads, as of a live switch (control/instance/instance.h), on the virtual clock
 
 enum { LOOK_NS = 500 };
 
-static void poke_and_wait(struct fabric_switch *s, vclock_fn *fn)
-{
-	struct fabric *f = s->fabric;
-
-	actor_poke(&s->actor);
-	if (vclock_at(&f->clock, f->clock.now_ns + LOOK_NS, fn, s) != 0)
-		f->out_of_memory = true;
-}
-
 static void reload_now(struct fabric_switch *s);
+
+// Before the policy is published, follow_reload() alone looks.
+static void look_at_reload(struct fabric_switch *s)
+{
+	if (s->in.next == NULL)
+		instance_step(&s->in, s->fabric->clock.now_ns);
+}
 
 // The hosts know the DSCPs of frames that the policy trims.
 static void tell_trimmed_dscps(struct fabric *f, const struct policy *p)
@@ -100,78 +98,67 @@ static void tell_trimmed_dscps(struct fabric *f, const struct policy *p)
 		nic_add_trimmed_dscps(f->hosts[i].nic, dscps);
 }
 
-// Frees policies that no worker reads any more.
-static void fabric_retire(struct fabric_switch *s)
+// Goes on with a reload. A class is paused no longer than it must be.
+static void follow_reload(void *arg, uint64_t now_ns)
 {
-	if (s->retired == NULL || !switch_grace_over(s->sw, s->grace_token))
+	struct fabric_switch *s = arg;
+
+	instance_step(&s->in, now_ns);
+	if (s->in.next == NULL && (s->in.retired == NULL || s->in.change.classes == 0))
 		return;
-	change_end(s->sw, &s->change);
 	actor_poke(&s->actor);
-	policy_destroy(s->retired);
-	config_destroy(s->retired_config);
-	s->retired = NULL;
-	s->retired_config = NULL;
-	if (s->wants_policy)
-		reload_now(s);
+	vtimer_set(&s->look, now_ns + LOOK_NS);
 }
 
-// The pause before the change lasts no longer than it must.
-static void change_over(void *arg, uint64_t now_ns)
+static void tell_new_policy(void *arg, uint64_t now_ns)
+{
+	struct fabric_switch *s = arg;
+	struct fabric *f = s->fabric;
+	uint32_t i = (uint32_t)(s - f->switches);
+
+	tell_trimmed_dscps(f, s->in.policy);
+	discovery_new_policy(f->discovery, i, now_ns);
+	lab_inof_new_policy(f->inof, i, now_ns);
+	f->out_of_memory |= !thresholds_new_policy(s, now_ns);
+	fabric_track(f, i);
+	actor_poke(&s->actor);
+}
+
+static void settled(void *arg, uint64_t now_ns)
 {
 	struct fabric_switch *s = arg;
 
 	(void)now_ns;
-	fabric_retire(s);
-	if (s->retired != NULL)
-		poke_and_wait(s, change_over);
-}
-
-static void publish_when_ready(void *arg, uint64_t now_ns)
-{
-	struct fabric_switch *s = arg;
-	struct fabric *f = s->fabric;
-
-	if (!change_ready(s->sw, &s->change, now_ns)) {
-		poke_and_wait(s, publish_when_ready);
-		return;
-	}
-	s->retired_config = s->config;
-	s->config = s->next_config;
-	s->policy = s->next;
-	s->next_config = NULL;
-	s->next = NULL;
-	switch_publish(s->sw, s->policy, &s->retired, &s->grace_token);
-	tell_trimmed_dscps(f, s->policy);
-	discovery_new_policy(f->discovery, (uint32_t)(s - f->switches), now_ns);
-	lab_inof_new_policy(f->inof, (uint32_t)(s - f->switches), now_ns);
-	f->out_of_memory |= !thresholds_new_policy(s, now_ns);
-	fabric_track(f, (uint32_t)(s - f->switches));
 	actor_poke(&s->actor);
-	if (s->change.classes != 0)
-		poke_and_wait(s, change_over);
+	if (s->wants_policy)
+		reload_now(s);
 }
+
+static const struct instance_ops instance_ops = {tell_new_policy, settled};
 
 // Each reload is laid over what the switch started with, so the last one counts.
 static void reload_now(struct fabric_switch *s)
 {
 	struct fabric *f = s->fabric;
+	struct config *config = NULL;
+	struct policy *policy = NULL;
 	struct diags d = {0};
 
-	fabric_retire(s);
-	if (s->next != NULL || s->retired != NULL || !s->wants_policy)
+	look_at_reload(s);
+	if (instance_reloads(&s->in) || !s->wants_policy)
 		return;
 	s->wants_policy = false;
 	// It compiled before the run; only memory can be short now.
-	if (fabric_policy(f, (uint32_t)(s - f->switches), s->reload, &s->next_config, &s->next,
-			  &d) != 0 ||
-	    switch_prepare(s->sw, s->next) != 0) {
+	if (fabric_policy(f, (uint32_t)(s - f->switches), s->reload, &config, &policy, &d) != 0 ||
+	    instance_prepare(&s->in, policy) != 0) {
 		f->out_of_memory = true;
-		diags_fini(&d);
-		return;
+		policy_destroy(policy);
+		config_destroy(config);
+	} else {
+		instance_reload(&s->in, config, policy, f->clock.now_ns, CHANGE_LATE_NS);
+		follow_reload(s, f->clock.now_ns);
 	}
 	diags_fini(&d);
-	change_begin(s->sw, s->next, f->clock.now_ns, CHANGE_LATE_NS, &s->change);
-	publish_when_ready(s, f->clock.now_ns);
 }
 
 void fabric_new_policy(struct fabric_switch *s)
@@ -199,13 +186,14 @@ static uint64_t switch_actor(void *arg, uint64_t now_ns)
 {
 	struct fabric_switch *s = arg;
 	uint64_t wake = s->worker != NULL ? worker_step(s->worker, now_ns)
-					  : step_workers(s->sw, now_ns);
+					  : step_workers(s->in.sw, now_ns);
 	uint32_t i = (uint32_t)(s - s->fabric->switches);
 
-	if ((s->fabric->inof != NULL || s->fabric->discovery != NULL) && switch_sends_wait(s->sw))
+	if ((s->fabric->inof != NULL || s->fabric->discovery != NULL) &&
+	    switch_sends_wait(s->in.sw))
 		wake = min_u64(wake, now_ns + LOOK_NS);
 	// Looked at while everything is as it was when it happened.
-	if (s->policy->flows.max != 0)
+	if (s->in.policy->flows.max != 0)
 		cnp_judge_look(s->fabric, i);
 	if (!TAILQ_EMPTY(&s->crossings))
 		watch_switch_stepped(s->fabric, i);
@@ -230,7 +218,7 @@ static void fabric_control(struct fabric *f, uint32_t i)
 	unsigned n;
 
 	do {
-		n = switch_control_step(s->sw, f->clock.now_ns, events, EVENTS_A_CALL);
+		n = switch_control_step(s->in.sw, f->clock.now_ns, events, EVENTS_A_CALL);
 		for (unsigned k = 0; k < n; k++) {
 			const struct event *e = &events[k];
 			struct fabric_loss *l = &f->first_loss;
@@ -245,14 +233,14 @@ static void fabric_control(struct fabric *f, uint32_t i)
 			l->count++;
 		}
 	} while (n == EVENTS_A_CALL);
-	if (s->events_lost != switch_events_lost(s->sw))
-		storm_log_catch_up(&f->storms, i, s->sw);
-	s->events_lost = switch_events_lost(s->sw);
+	if (s->events_lost != switch_events_lost(s->in.sw))
+		storm_log_catch_up(&f->storms, i, s->in.sw);
+	s->events_lost = switch_events_lost(s->in.sw);
 	f->out_of_memory |= f->storms.short_of_memory;
 	fabric_withdraw(f, i);
-	if (!switch_requests_done(s->sw))
+	if (!switch_requests_done(s->in.sw))
 		actor_poke(&s->actor);
-	fabric_retire(s);
+	look_at_reload(s);
 }
 
 void fabric_look(struct fabric *f)
@@ -304,7 +292,7 @@ static void link_down(struct fabric *f, const struct sc_fault *sc, bool on)
 	wire_set_up(f->links[sc->link].wire, !on);
 	for (unsigned i = 0; i < 2; i++)
 		if (l->end[i].is_switch) {
-			switch_links_changed(f->switches[l->end[i].node].sw);
+			switch_links_changed(f->switches[l->end[i].node].in.sw);
 			fabric_control(f, l->end[i].node);
 			actor_poke(&f->switches[l->end[i].node].actor);
 		}
@@ -360,7 +348,7 @@ static void tx_off(struct fabric *f, const struct sc_fault *sc, bool on)
 {
 	struct fabric_switch *s = &f->switches[sc->target.node];
 
-	(void)switch_set_tx(s->sw, sc->target.port, sc->cls, !on);
+	(void)switch_set_tx(s->in.sw, sc->target.port, sc->cls, !on);
 	actor_poke(&s->actor);
 }
 
@@ -379,7 +367,7 @@ static void drop_all(struct fabric *f, const struct sc_fault *sc, bool on)
 {
 	struct fabric_switch *s = &f->switches[sc->target.node];
 
-	(void)switch_watchdog_drop_all(s->sw, on);
+	(void)switch_watchdog_drop_all(s->in.sw, on);
 	actor_poke(&s->actor);
 }
 
@@ -391,7 +379,7 @@ static void recover(struct fabric *f, const struct sc_fault *sc, bool on)
 
 	if (!on)
 		return;
-	(void)switch_watchdog_recover(s->sw, sc->target.port, (unsigned)sc->cls, &err);
+	(void)switch_watchdog_recover(s->in.sw, sc->target.port, (unsigned)sc->cls, &err);
 	actor_poke(&s->actor);
 }
 
@@ -401,7 +389,7 @@ static void impair(struct fabric *f, const struct sc_fault *sc, bool on)
 	struct fabric_switch *s = &f->switches[sc->target.node];
 	uint32_t id;
 
-	if (on && switch_impair_add(s->sw, sc->target.port, sc->impair, &id) == -ENOMEM)
+	if (on && switch_impair_add(s->in.sw, sc->target.port, sc->impair, &id) == -ENOMEM)
 		f->out_of_memory = true;
 	actor_poke(&s->actor);
 }
@@ -528,15 +516,16 @@ static int make_switch(struct fabric *f, uint32_t i)
 	struct switch_port ports[POLICY_MAX_PORTS];
 	int err;
 
-	for (uint32_t p = 0; p < s->policy->n_ports; p++)
+	for (uint32_t p = 0; p < s->in.policy->n_ports; p++)
 		ports[p] = fabric_port(f, i, p);
-	err = switch_create(s->policy, ports, f->pool, scenario_seed(f->sc, "switch", i), &s->sw);
+	err = switch_create(s->in.policy, ports, f->pool, scenario_seed(f->sc, "switch", i),
+			    &s->in.sw);
 	if (err != 0)
 		return err;
-	s->worker = switch_n_workers(s->sw) == 1 ? switch_worker(s->sw, 0) : NULL;
+	s->worker = switch_n_workers(s->in.sw) == 1 ? switch_worker(s->in.sw, 0) : NULL;
 	actor_init(&s->actor, &f->clock, switch_actor, s);
 	actor_poke(&s->actor);
-	for (uint32_t p = 0; p < s->policy->n_ports; p++) {
+	for (uint32_t p = 0; p < s->in.policy->n_ports; p++) {
 		wire_end_attach(ports[p].drv, &s->actor);
 		fabric_fetch_port(s, p, ports[p].drv);
 	}
@@ -642,6 +631,9 @@ static struct fabric *fabric_new(const struct scenario *sc)
 	for (uint32_t i = 0; i < sc->n_switches; i++) {
 		f->switches[i].sc = &sc->switches[i];
 		f->switches[i].fabric = f;
+		f->switches[i].in.ops = &instance_ops;
+		f->switches[i].in.arg = &f->switches[i];
+		vtimer_init(&f->switches[i].look, &f->clock, follow_reload, &f->switches[i]);
 		TAILQ_INIT(&f->switches[i].crossings);
 		TAILQ_INIT(&f->switches[i].levels);
 	}
@@ -672,7 +664,7 @@ int fabric_create(const struct scenario *sc, const struct fabric_hooks *hooks, s
 	for (uint32_t i = 0; err == 0 && i < sc->n_hosts; i++)
 		err = make_host(f, i);
 	for (uint32_t i = 0; err == 0 && i < sc->n_switches; i++)
-		tell_trimmed_dscps(f, f->switches[i].policy);
+		tell_trimmed_dscps(f, f->switches[i].in.policy);
 	if (err == 0)
 		err = fabric_faults(f);
 	if (err == 0)
@@ -711,15 +703,8 @@ void fabric_destroy(struct fabric *f)
 	for (uint32_t i = 0; f->switches != NULL && i < f->sc->n_switches; i++) {
 		struct fabric_switch *s = &f->switches[i];
 
-		if (s->next != NULL)
-			switch_unprepare(s->next);
-		policy_destroy(s->next);
-		policy_destroy(s->retired);
-		config_destroy(s->next_config);
-		config_destroy(s->retired_config);
-		switch_destroy(s->sw); // frees the tables of the policy that it runs
-		policy_destroy(s->policy);
-		config_destroy(s->config);
+		switch_destroy(s->in.sw);
+		instance_fini(&s->in);
 		flow_book_fini(&s->book);
 	}
 	for (uint32_t i = 0; f->hosts != NULL && i < f->sc->n_hosts; i++)
@@ -790,7 +775,7 @@ uint64_t fabric_hops(const struct fabric *f)
 bool fabric_balanced(const struct fabric *f, char *text, size_t len)
 {
 	for (uint32_t i = 0; i < f->sc->n_switches; i++) {
-		const struct balance b = switch_balance(f->switches[i].sw);
+		const struct balance b = switch_balance(f->switches[i].in.sw);
 		uint64_t begun = balance_begun(&b), ended = balance_ended(&b);
 
 		if (begun == ended)

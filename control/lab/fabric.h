@@ -4,12 +4,12 @@
 // (traffic.h), numbers (measure.h) or reports.
 #pragma once
 
+#include "control/instance/instance.h"
 #include "control/lab/ledger.h"
 #include "control/lab/level.h"
 #include "control/lab/routes.h"
 #include "control/lab/scenario.h"
 #include "dataplane/switch.h"
-#include "dataplane/switch_change.h"
 #include "drivers/nic/nic.h"
 #include "drivers/wire/vclock.h"
 #include "drivers/wire/wire.h"
@@ -31,21 +31,14 @@ struct fabric_hooks {
 
 struct fabric_switch {
 	const struct sc_switch *sc;
-	struct config *config;
-	struct policy *policy;
-	struct weir_switch *sw;
 	struct worker *worker; // if it has but one
 	struct actor actor; // all its workers
+	struct instance in;
+	struct vtimer look; // at a reload that is under way
 	struct port_memory memory[POLICY_MAX_PORTS];
 	struct fabric *fabric;
-	struct policy *next; // while classes are paused for it; NULL: no reload has begun
-	struct config *next_config;
 	const struct sc_fault *reload; // the last one; NULL: none
-	bool wants_policy; // another one, when the change before is done
-	struct policy_change change;
-	struct policy *retired; // until grace_token is over
-	struct config *retired_config;
-	uint64_t grace_token;
+	bool wants_policy; // another one, when the reload before is settled
 	uint64_t events_lost; // as last seen
 	struct watches crossings; // watches of queues that rise
 	bool captured;

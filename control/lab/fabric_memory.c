@@ -185,7 +185,7 @@ static uint64_t count_frames(const struct fabric *f)
 	uint64_t n = 0;
 
 	for (uint32_t i = 0; i < sc->n_switches; i++)
-		n += switch_max_frames(f->switches[i].policy);
+		n += switch_max_frames(f->switches[i].in.policy);
 	for (uint32_t i = 0; i < sc->n_links; i++) {
 		const struct sc_link *l = &sc->links[i];
 
@@ -209,7 +209,7 @@ static uint64_t heap_mb(const struct fabric *f)
 	uint64_t kb = BASE_MB * 1024;
 
 	for (uint32_t i = 0; i < f->sc->n_switches; i++) {
-		const struct policy *p = f->switches[i].policy;
+		const struct policy *p = f->switches[i].in.policy;
 		uint64_t ring =
 			(uint64_t)rte_align32pow2(switch_max_frames(p) + 1) * sizeof(struct frame);
 
@@ -341,7 +341,7 @@ void fabric_fetch_port(struct fabric_switch *s, uint32_t port, struct wire_end *
 {
 	if (s->fabric->sc->n_switches <= FEW_SWITCHES)
 		return;
-	s->memory[port] = switch_port_memory(s->sw, port);
+	s->memory[port] = switch_port_memory(s->in.sw, port);
 	wire_end_fetch(end, fetch_port, &s->memory[port]);
 }
 

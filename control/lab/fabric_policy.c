@@ -166,6 +166,33 @@ static void small_flows(const struct config *c, struct policy *p, bool starts)
 		p->flows.max = CONFIG_FEW_FLOWS;
 }
 
+// Frames. Before the switch runs, what the first policy asks for.
+static uint32_t copies_at_start(const struct instance *in)
+{
+	return in->sw != NULL ? switch_copy_frames(in->sw) : in->policy->copy_frames;
+}
+
+// What a switch has memory for is settled when it starts. True, and said: the policy needs more.
+static bool lacks_memory(const struct fabric_switch *s, const struct policy *p,
+			 struct diag_sink *sink, struct cfg_pos at, const char *path)
+{
+	// A policy without the key `flows` has a flow table where IPCC needs one.
+	bool flows = p->flows.max > s->in.policy->flows.max;
+	bool copies = p->copy_frames > copies_at_start(&s->in);
+
+	if (flows)
+		diag_add(sink, DIAG_ERROR, at, path,
+			 "needs a flow table, and %s starts without one: give `switch: {flows: "
+			 "on}` from the start",
+			 s->sc->name);
+	if (copies)
+		diag_add(sink, DIAG_ERROR, at, path,
+			 "needs memory for more copies of frames than %s starts with: give "
+			 "`flood: on` of a lossless class, or `multicast`, from the start",
+			 s->sc->name);
+	return flows || copies;
+}
+
 int fabric_policy(const struct fabric *f, uint32_t sw, const struct sc_fault *reload,
 		  struct config **config, struct policy **policy, struct diags *d)
 {
@@ -179,7 +206,7 @@ int fabric_policy(const struct fabric *f, uint32_t sw, const struct sc_fault *re
 	int err = load(f, sw, reload, &c, d);
 
 	if (err == 0 && reload != NULL)
-		err = config_check_reload(f->switches[sw].config, c, d);
+		err = config_check_reload(f->switches[sw].in.config, c, d);
 	if (err == 0 && f->sc->routed)
 		err = route(f, sw, reload, c);
 	if (err == 0 && f->sc->tunnelled)
@@ -200,15 +227,8 @@ int fabric_policy(const struct fabric *f, uint32_t sw, const struct sc_fault *re
 			 (unsigned)(reload - f->sc->faults));
 	else
 		snprintf(path, sizeof(path), "switches.%s", s->name);
-	// A policy without the key `flows` has a flow table where IPCC needs one. A table is made
-	// when the switch starts.
-	if (err == 0 && reload != NULL && p->flows.max > f->switches[sw].policy->flows.max) {
-		diag_add(&sink, DIAG_ERROR, at, path,
-			 "needs a flow table, and %s starts without one: give `switch: {flows: "
-			 "on}` from the start",
-			 s->name);
+	if (err == 0 && reload != NULL && lacks_memory(&f->switches[sw], p, &sink, at, path))
 		err = -EINVAL;
-	}
 	if (err != 0) {
 		policy_destroy(p);
 		config_destroy(c);
@@ -223,7 +243,7 @@ int fabric_policy(const struct fabric *f, uint32_t sw, const struct sc_fault *re
 		return err;
 	}
 	if (reload != NULL)
-		p->flows.max = f->switches[sw].policy->flows.max;
+		p->flows.max = f->switches[sw].in.policy->flows.max;
 	lldp_narrow_pfc(p, discovery_agent(f->discovery, sw));
 	autoecn_carry(f->switches[sw].auto_ecn, p);
 	*config = c;
@@ -292,7 +312,7 @@ int fabric_policies(struct fabric *f, struct diags *d)
 
 	for (uint32_t i = 0; i < sc->n_switches; i++) {
 		struct fabric_switch *s = &f->switches[i];
-		int e = fabric_policy(f, i, NULL, &s->config, &s->policy, d);
+		int e = fabric_policy(f, i, NULL, &s->in.config, &s->in.policy, d);
 
 		*o++ = (struct owner){i, d->n};
 		err = err != 0 ? err : e;

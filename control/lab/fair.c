@@ -304,7 +304,7 @@ static bool was_paused(const struct fair *f, const struct stream *s, uint32_t wa
 {
 	const struct sc_end *from = &f->sc->links[way / 2].end[way % 2];
 	const struct pfc_rx_state *rx = from->is_switch
-					  ? switch_pfc_rx(f->fabric->switches[from->node].sw,
+					  ? switch_pfc_rx(f->fabric->switches[from->node].in.sw,
 							  from->port)
 					  : nic_pfc_rx(f->fabric->hosts[from->node].nic);
 

@@ -355,7 +355,7 @@ static int find_bottleneck(struct fluid_job *j)
 
 static int find_params(struct fluid_job *j)
 {
-	const struct policy_port *pp = &j->fabric->switches[j->sw].policy->ports[j->port];
+	const struct policy_port *pp = &j->fabric->switches[j->sw].in.policy->ports[j->port];
 	const struct wred_params *w;
 	const struct wred_curve *c;
 	const struct cc_config *cc = &j->sc->hosts[j->src].nic.cc;

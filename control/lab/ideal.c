@@ -102,7 +102,7 @@ static void add_extra(const struct fabric *f, struct ideal_path *path, struct fr
 		      bool v6)
 {
 	for (uint32_t l = 0; l < path->n; l++) {
-		const struct policy *p = l == 0 ? NULL : f->switches[path->links[l].sw].policy;
+		const struct policy *p = l == 0 ? NULL : f->switches[path->links[l].sw].in.policy;
 		const struct policy_port *in = p == NULL ? NULL : &p->ports[path->links[l - 1].in];
 
 		if (p != NULL && in->routed) {
@@ -360,7 +360,7 @@ static double way_ns(const struct fabric *f, const struct ideal_path *path)
 	for (uint32_t l = 0; l < path->n; l++) {
 		slowest = min_u64(slowest, path->links[l].speed_bps);
 		if (l != 0) {
-			const struct policy *p = f->switches[path->links[l].sw].policy;
+			const struct policy *p = f->switches[path->links[l].sw].in.policy;
 
 			bytes += (double)p->buffer.total_cells * p->cell.bytes;
 		}

@@ -57,7 +57,7 @@ static const uint8_t *registrar_port_mac(void *arg, unsigned port)
 {
 	const struct registrar *s = arg;
 
-	return switch_port(s->sw->sw, port)->facts.mac;
+	return switch_port(s->sw->in.sw, port)->facts.mac;
 }
 
 static bool switch_sends(void *arg, unsigned port, const struct inof_frame *out)
@@ -67,7 +67,7 @@ static bool switch_sends(void *arg, unsigned port, const struct inof_frame *out)
 
 	memcpy(f.bytes, out->bytes, out->len);
 	actor_poke(&s->sw->actor);
-	return switch_send(s->sw->sw, &f, SEND_OTHER);
+	return switch_send(s->sw->in.sw, &f, SEND_OTHER);
 }
 
 static void switch_event(void *arg, const struct event *e, const char *about)
@@ -81,7 +81,7 @@ static bool is_elsewhere(void *arg, unsigned port, const uint8_t mac[6], struct 
 {
 	const struct registrar *s = arg;
 
-	return switch_station_elsewhere(s->sw->sw, port, mac, ip);
+	return switch_station_elsewhere(s->sw->in.sw, port, mac, ip);
 }
 
 // As the policy of the switch says now. 0 or -ENOMEM.
@@ -92,7 +92,7 @@ static int take_inof_policy(struct registrar *s, uint32_t i, uint64_t now_ns)
 	const struct inof_zone *zones;
 	struct inof_conf conf;
 	unsigned n;
-	bool on = config_inof(s->sw->config, &conf, &zones, &n);
+	bool on = config_inof(s->sw->in.config, &conf, &zones, &n);
 	int err = 0;
 
 	s->hard_zoning.wanted = conf.hard_zoning;
@@ -102,7 +102,7 @@ static int take_inof_policy(struct registrar *s, uint32_t i, uint64_t now_ns)
 		return 0;
 	}
 	if (s->registry == NULL)
-		err = inof_create(s->sw->policy->n_ports, &ops, s,
+		err = inof_create(s->sw->in.policy->n_ports, &ops, s,
 				  (uint32_t)scenario_seed(s->sw->fabric->sc, "inof", i),
 				  i, &s->registry);
 	if (err != 0)
@@ -113,14 +113,14 @@ static int take_inof_policy(struct registrar *s, uint32_t i, uint64_t now_ns)
 
 static void look_at_switch(struct registrar *s, uint64_t now_ns)
 {
-	struct weir_switch *sw = s->sw->sw;
+	struct weir_switch *sw = s->sw->in.sw;
 	struct control_frame f;
 
 	if (s->registry == NULL)
 		return;
-	for (uint32_t p = 0; now_ns % LINKS_EVERY_NS == 0 && p < s->sw->policy->n_ports; p++)
+	for (uint32_t p = 0; now_ns % LINKS_EVERY_NS == 0 && p < s->sw->in.policy->n_ports; p++)
 		inof_link(s->registry, p, switch_link_up(sw, p), now_ns);
-	for (uint32_t p = 0; p < s->sw->policy->n_ports; p++)
+	for (uint32_t p = 0; p < s->sw->in.policy->n_ports; p++)
 		inof_fault(s->registry, p,
 			   switch_in_storm(sw, p) ? INOF_PFC_STORM : INOF_NO_FAULT, now_ns);
 	while (switch_next_punt(sw, 1 << PUNT_INOF, &f))
@@ -134,7 +134,8 @@ static void poll_registrar(struct lab_inof *in, struct registrar *s, uint64_t no
 		inof_poll(s->registry, now_ns);
 	if (!s->hard_zoning.wanted && !s->hard_zoning.on)
 		return;
-	in->f->out_of_memory |= hard_zoning_loop(&s->hard_zoning, s->sw->sw, s->registry, now_ns);
+	in->f->out_of_memory |=
+		hard_zoning_loop(&s->hard_zoning, s->sw->in.sw, s->registry, now_ns);
 	actor_poke(&s->sw->actor);
 }
 
@@ -283,7 +284,7 @@ bool lab_inof_wanted(const struct fabric *f)
 	unsigned n;
 
 	for (uint32_t i = 0; i < f->sc->n_switches; i++)
-		if (config_inof(f->switches[i].config, &conf, &zones, &n))
+		if (config_inof(f->switches[i].in.config, &conf, &zones, &n))
 			return true;
 	for (uint32_t i = 0; i < f->sc->n_hosts; i++)
 		if (f->sc->hosts[i].inof.role != 0)

@@ -98,7 +98,7 @@ static int tap_switch(struct lab_capture *c, uint32_t sw)
 {
 	const struct scenario *sc = c->sc;
 	struct fabric_switch *s = &c->f->switches[sw];
-	struct tap_params p = {.n_workers = switch_n_workers(s->sw), .n_records = RECORDS,
+	struct tap_params p = {.n_workers = switch_n_workers(s->in.sw), .n_records = RECORDS,
 			       .snaplen = sc->capture_snaplen};
 	bool any = false;
 	int err;
@@ -114,7 +114,7 @@ static int tap_switch(struct lab_capture *c, uint32_t sw)
 	if (err != 0)
 		return err;
 	s->captured = true;
-	(void)switch_set_tap(s->sw, c->taps[sw]);
+	(void)switch_set_tap(s->in.sw, c->taps[sw]);
 	return 0;
 }
 

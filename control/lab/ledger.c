@@ -215,7 +215,7 @@ void cnp_judge_look(struct fabric *f, uint32_t sw)
 	unsigned n;
 
 	do {
-		n = switch_cnp_records(f->switches[sw].sw, records, AT_ONCE);
+		n = switch_cnp_records(f->switches[sw].in.sw, records, AT_ONCE);
 		for (unsigned i = 0; i < n; i++) {
 			const struct cnp_record *r = &records[i];
 			enum nic_pair v = verdict(f, r);

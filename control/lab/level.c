@@ -57,7 +57,7 @@ void level_begin(struct fabric *f, struct level *l)
 	l->from_ns = l->to_ns = f->clock.now_ns;
 	l->max_bytes = l->above_ns = 0;
 	l->area = 0;
-	l->bytes = level_queue_bytes(s->sw, l);
+	l->bytes = level_queue_bytes(s->in.sw, l);
 	TAILQ_INSERT_TAIL(&s->levels, l, next);
 }
 
@@ -80,7 +80,7 @@ void level_switch_stepped(struct fabric *f, uint32_t sw)
 	TAILQ_FOREACH(l, &s->levels, next)
 	{
 		count_time(l, f->clock.now_ns);
-		l->bytes = level_queue_bytes(s->sw, l);
+		l->bytes = level_queue_bytes(s->in.sw, l);
 	}
 }
 
@@ -140,7 +140,7 @@ void watch_crossing(struct fabric *f, struct watch *w)
 	w->t_ns = UINT64_MAX;
 	for (uint32_t p = 0; p < POLICY_MAX_PORTS; p++)
 		w->above[p] = 0;
-	(void)rose(w, s->sw);
+	(void)rose(w, s->in.sw);
 	w->of = &s->crossings;
 	TAILQ_INSERT_TAIL(w->of, w, next);
 }
@@ -164,7 +164,7 @@ void watch_switch_stepped(struct fabric *f, uint32_t sw)
 
 	for (w = TAILQ_FIRST(&s->crossings); w != NULL; w = following) {
 		following = TAILQ_NEXT(w, next);
-		if (rose(w, s->sw))
+		if (rose(w, s->in.sw))
 			happened(w, f->clock.now_ns);
 	}
 }

@@ -700,7 +700,7 @@ int measure_start(struct measure *m, struct fabric *f, struct traffic *t)
 
 		l->bin_bytes = m->sc->bin_bytes != 0
 				       ? m->sc->bin_bytes
-				       : m->world.fabric->switches[l->sw].policy->cell.bytes;
+				       : m->world.fabric->switches[l->sw].in.policy->cell.bytes;
 		level_begin(m->world.fabric, l);
 	}
 	on_edge(m, clock->now_ns);

@@ -262,7 +262,7 @@ uint64_t report_lossless_dropped(const struct run *r, unsigned reason)
 	uint64_t n = 0;
 
 	for (uint32_t i = 0; i < r->sc->n_switches; i++) {
-		struct weir_switch *sw = r->fabric->switches[i].sw;
+		struct weir_switch *sw = r->fabric->switches[i].in.sw;
 		const struct policy *pol = switch_policy(sw);
 
 		for (unsigned port = 0; port < pol->n_ports; port++)
@@ -536,7 +536,7 @@ static void put_shown(struct json_object *row, const struct switch_lists *l, uns
 
 static void put_switch(const struct run *r, uint32_t i, struct json_object *row)
 {
-	struct weir_switch *sw = r->fabric->switches[i].sw;
+	struct weir_switch *sw = r->fabric->switches[i].in.sw;
 	struct switch_lists l = {.end_ns = r->end_ns};
 
 	row_text(row, KEY(VERSION, name), r->sc->switches[i].name);

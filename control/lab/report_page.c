@@ -118,7 +118,7 @@ static struct json_object *settings(const struct run *r)
 		struct observe *o;
 
 		json_object_object_add(all, r->sc->switches[i].name, of_switch);
-		if (observe_create(r->fabric->switches[i].sw, &o) != 0)
+		if (observe_create(r->fabric->switches[i].in.sw, &o) != 0)
 			continue;
 		observe_set_auto_ecn(o, r->fabric->switches[i].auto_ecn);
 		for (unsigned k = 0; k < sizeof(shows) / sizeof(shows[0]); k++) {
@@ -204,7 +204,8 @@ static struct json_object *notifications(const struct run *r)
 	for (uint64_t n = j->n_kept; n > first; n--) {
 		const struct cnp_kept *k = &j->kept[(n - 1) % CNPS_KEPT];
 		struct json_object *row = row_in(list);
-		const struct cnp_view view = {switch_policy(r->fabric->switches[k->sw].sw), n, 0};
+		const struct cnp_view view = {switch_policy(r->fabric->switches[k->sw].in.sw), n,
+					      0};
 
 		row_text(row, "switch", r->sc->switches[k->sw].name);
 		cnp_row_emit(row, &k->record, &view);

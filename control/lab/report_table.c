@@ -195,7 +195,7 @@ struct queue_sums {
 static struct class_sums sums_of(const struct run *r, const struct queue_sums *o,
 				 const uint8_t of_class[N_CLASSES], const struct pfc_class_stats *s)
 {
-	struct weir_switch *sw = r->fabric->switches[o->sw].sw;
+	struct weir_switch *sw = r->fabric->switches[o->sw].in.sw;
 	struct class_sums sums = {0};
 
 	for (unsigned cls = 0; cls < N_CLASSES; cls++) {
@@ -217,7 +217,7 @@ static uint32_t list_queues(const struct run *r, struct queue_sums *list, struct
 	uint64_t held;
 
 	for (uint32_t i = 0; i < r->sc->n_switches; i++) {
-		struct weir_switch *sw = r->fabric->switches[i].sw;
+		struct weir_switch *sw = r->fabric->switches[i].in.sw;
 
 		for (unsigned port = 0; port < switch_policy(sw)->n_ports; port++)
 			for (unsigned q = 0; q < N_QUEUES; q++) {
@@ -245,7 +245,7 @@ static uint32_t list_queues(const struct run *r, struct queue_sums *list, struct
 
 static void queue_cells(struct grid *g, const struct run *r, const struct queue_sums *o)
 {
-	struct weir_switch *sw = r->fabric->switches[o->sw].sw;
+	struct weir_switch *sw = r->fabric->switches[o->sw].in.sw;
 	const struct queue_counters *c = switch_queue_counters(sw, o->port, o->queue);
 	uint64_t packets = ctr_get(&c->tx_packets), marked = ctr_get(&c->ecn_marked);
 	double line = (double)(ctr_get(&c->tx_bytes) + 24 * packets) * 8e9 / (double)r->end_ns;

@@ -29,7 +29,7 @@ static bool find_place(const struct run *r, struct place *p,
 	for (; p->sw < r->sc->n_switches; p->sw++, p->port = 0)
 		for (; p->port < r->sc->switches[p->sw].n_ports; p->port++, p->cls = 0)
 			for (; p->cls < N_CLASSES; p->cls++)
-				if (is(r->fabric->switches[p->sw].sw, p->port, p->cls))
+				if (is(r->fabric->switches[p->sw].in.sw, p->port, p->cls))
 					return true;
 	return false;
 }
@@ -152,7 +152,7 @@ static bool was_stormed(const struct weir_switch *sw, unsigned port, unsigned cl
 static void read_storm(const struct run *r, const struct place *p, uint64_t v[N_STORM_FIELDS])
 {
 	const struct watchdog_class *c =
-		switch_watchdog(r->fabric->switches[p->sw].sw, p->port, p->cls);
+		switch_watchdog(r->fabric->switches[p->sw].in.sw, p->port, p->cls);
 	const struct storm_log *log = &r->fabric->storms;
 	struct storm_pick pick = {.sw = p->sw,
 				  .port = (int)p->port,
@@ -324,7 +324,7 @@ static void queues_grid(const struct run *r, grid_emit_fn *emit, FILE *out)
 		  1);
 	for (struct place p = {0}; find_place(r, &p, was_looked_at); p.cls++) {
 		const struct ipcc_counters *c =
-			switch_ipcc(r->fabric->switches[p.sw].sw, p.port, p.cls);
+			switch_ipcc(r->fabric->switches[p.sw].in.sw, p.port, p.cls);
 		struct cnp_counts n =
 			cnp_judge_counts(r->fabric->cnps, p.sw, (int)p.port, (int)p.cls);
 		char *silent;
@@ -363,7 +363,7 @@ static void pairs_grid(const struct run *r, grid_emit_fn *emit, FILE *out)
 	for (uint32_t s = 0; s < r->sc->n_switches && g.n_rows < MAX_ROWS; s++) {
 		struct flow_totals t;
 
-		switch_flow_totals(r->fabric->switches[s].sw, &t);
+		switch_flow_totals(r->fabric->switches[s].in.sw, &t);
 		if (t.made == 0 && t.refused == 0)
 			continue;
 		grid_row(&g);
@@ -401,7 +401,7 @@ static uint64_t records_lost(const struct run *r)
 	uint64_t n = 0;
 
 	for (uint32_t i = 0; i < r->sc->n_switches; i++)
-		n += switch_cnp_records_lost(r->fabric->switches[i].sw);
+		n += switch_cnp_records_lost(r->fabric->switches[i].in.sw);
 	return n;
 }
 
@@ -460,7 +460,8 @@ static void put_queue(const struct run *r, const struct place *p, struct json_ob
 {
 	const char *const looks[N_QUADRANTS] = {KEY(IPCC, looks_none), "looks_growing",
 						"looks_shrinking", KEY(IPCC, looks_many)};
-	const struct ipcc_counters *c = switch_ipcc(r->fabric->switches[p->sw].sw, p->port, p->cls);
+	const struct ipcc_counters *c =
+		switch_ipcc(r->fabric->switches[p->sw].in.sw, p->port, p->cls);
 	struct cnp_counts n = cnp_judge_counts(r->fabric->cnps, p->sw, (int)p->port, (int)p->cls);
 	struct json_object *silent = json_object_new_object();
 
@@ -490,7 +491,7 @@ void report_cnps_json(const struct run *r, struct json_object *out)
 	for (uint32_t s = 0; s < r->sc->n_switches; s++) {
 		struct flow_totals t;
 
-		switch_flow_totals(r->fabric->switches[s].sw, &t);
+		switch_flow_totals(r->fabric->switches[s].in.sw, &t);
 		if (t.made == 0 && t.refused == 0)
 			continue;
 		row = row_in(list);
@@ -513,7 +514,7 @@ static uint64_t lost_frames(const struct run *r)
 	uint64_t n = 0;
 
 	for (uint32_t i = 0; i < r->sc->n_switches; i++) {
-		struct weir_switch *sw = r->fabric->switches[i].sw;
+		struct weir_switch *sw = r->fabric->switches[i].in.sw;
 
 		for (unsigned port = 0; port < switch_policy(sw)->n_ports; port++)
 			for (unsigned cls = 0; cls < N_CLASSES; cls++)

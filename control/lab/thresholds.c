@@ -27,9 +27,9 @@ static int start(struct fabric_switch *s)
 {
 	char err[ERR_LEN];
 
-	if (s->auto_ecn != NULL || !uses_auto_ecn(switch_policy(s->sw)))
+	if (s->auto_ecn != NULL || !uses_auto_ecn(switch_policy(s->in.sw)))
 		return 0;
-	return autoecn_create(s->sw, ignore_curve_change, NULL, &s->auto_ecn, err, sizeof(err));
+	return autoecn_create(s->in.sw, ignore_curve_change, NULL, &s->auto_ecn, err, sizeof(err));
 }
 
 int thresholds_create(struct fabric *f)
@@ -54,8 +54,8 @@ void thresholds_look(struct fabric *f, uint64_t now_ns)
 
 		if (s->auto_ecn == NULL)
 			continue;
-		autoecn_look(s->auto_ecn, s->next != NULL || s->retired != NULL, now_ns);
-		if (!switch_requests_done(s->sw))
+		autoecn_look(s->auto_ecn, instance_reloads(&s->in), now_ns);
+		if (!switch_requests_done(s->in.sw))
 			actor_poke(&s->actor);
 	}
 }
@@ -72,7 +72,7 @@ static bool view_of(const struct fabric *f, uint32_t sw, unsigned port, unsigned
 		    struct autoecn_view *out)
 {
 	const struct fabric_switch *s = &f->switches[sw];
-	const struct policy_port *pp = &switch_policy(s->sw)->ports[port];
+	const struct policy_port *pp = &switch_policy(s->in.sw)->ports[port];
 
 	return autoecn_view(s->auto_ecn, port, pp->classify.class_to_queue[cls], out) &&
 	       out->cls == cls;
@@ -89,7 +89,7 @@ double thresholds_changes(const struct fabric *f, uint32_t sw, unsigned port, un
 static const struct wred_curve *curve_of(const struct fabric *f, uint32_t sw, unsigned port,
 					 unsigned cls)
 {
-	const struct policy_port *pp = &switch_policy(f->switches[sw].sw)->ports[port];
+	const struct policy_port *pp = &switch_policy(f->switches[sw].in.sw)->ports[port];
 
 	return &pp->queue[pp->classify.class_to_queue[cls]].wred.curve[GREEN];
 }

@@ -35,7 +35,7 @@ struct timeline *timeline_create(const struct run *r)
 	t->bytes = calloc(r->sc->n_flows + 1, sizeof(*t->bytes));
 	for (uint32_t s = 0; t->first != NULL && s < r->sc->n_switches; s++) {
 		t->first[s] = n;
-		n += columns_places(r->fabric->switches[s].sw);
+		n += columns_places(r->fabric->switches[s].in.sw);
 	}
 	t->flows = n + r->sc->n_hosts * N_HOST_FACTS;
 	t->frames = frames_create(t->flows + r->sc->n_flows, MAX_CHANGES);
@@ -100,7 +100,8 @@ void timeline_look(struct timeline *t, uint64_t t_ns, bool end)
 		return;
 	for (uint32_t s = 0; s < t->run->sc->n_switches; s++) {
 		t->base = t->first[s];
-		columns_read(f->switches[s].sw, f->switches[s].auto_ecn, t_ns, put_frame_value, t);
+		columns_read(f->switches[s].in.sw, f->switches[s].auto_ecn, t_ns, put_frame_value,
+			     t);
 	}
 	for (uint32_t h = 0; h < t->run->sc->n_hosts; h++)
 		put_host_facts(t, h);
@@ -122,7 +123,7 @@ static void print_name(const struct timeline *t, uint32_t place, FILE *out)
 	} else {
 		while (place >= t->first[s + 1])
 			s++;
-		columns_name(t->run->fabric->switches[s].sw, sc->switches[s].name,
+		columns_name(t->run->fabric->switches[s].in.sw, sc->switches[s].name,
 			     place - t->first[s], out);
 	}
 }

@@ -872,7 +872,7 @@ static void check_packets(const struct fabric *fabric, struct lab_flow *f,
 			  const struct narrowest *n, struct diag_sink *s)
 {
 	const struct scenario *sc = fabric->sc;
-	const struct config *c = sc->n_switches != 0 ? fabric->switches[n->sw].config : NULL;
+	const struct config *c = sc->n_switches != 0 ? fabric->switches[n->sw].in.config : NULL;
 	const char *port = c != NULL ? config_port(c, n->port).name : "";
 	const char *sw = c != NULL ? sc->switches[n->sw].name : "";
 
@@ -901,7 +901,7 @@ static void check_class(const struct fabric *fabric, const struct lab_flow *f, u
 	uint8_t pcp = flow_tag(f, fabric->sc->hosts, expected).pcp;
 
 	for (uint32_t i = 0; i < fabric->sc->n_switches; i++) {
-		const struct policy *p = fabric->switches[i].policy;
+		const struct policy *p = fabric->switches[i].in.policy;
 
 		for (uint32_t k = 0; k < p->n_ports; k++) {
 			const struct classify_params *map = &p->ports[k].classify;
@@ -951,8 +951,8 @@ int traffic_check(struct traffic *t, const struct fabric *f, struct diag_sink *s
 	unsigned before = s->n_errors;
 
 	for (uint32_t i = 0; i < f->sc->n_switches; i++)
-		for (uint32_t p = 0; p < config_n_ports(f->switches[i].config); p++) {
-			uint32_t mtu = config_port(f->switches[i].config, p).mtu;
+		for (uint32_t p = 0; p < config_n_ports(f->switches[i].in.config); p++) {
+			uint32_t mtu = config_port(f->switches[i].in.config, p).mtu;
 
 			if (mtu < n.mtu)
 				n = (struct narrowest){mtu, i, p};

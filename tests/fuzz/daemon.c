@@ -166,8 +166,9 @@ static void open_switch(struct fuzz_daemon *f)
 	struct switch_port sp[PORTS];
 	struct diags said = {0};
 
-	FUZZ_CHECK(config_load_text(f->opt.policy_path, &d->config, &d->policy_text, &said) == 0);
-	d->n_open = config_n_ports(d->config);
+	FUZZ_CHECK(config_load_text(f->opt.policy_path, &d->in.config, &d->policy_text, &said) ==
+		   0);
+	d->n_open = config_n_ports(d->in.config);
 	FUZZ_CHECK(d->n_open == PORTS);
 	for (unsigned i = 0; i < PORTS; i++) {
 		f->port[i].d = f;
@@ -179,17 +180,17 @@ static void open_switch(struct fuzz_daemon *f)
 		sp[i] = (struct switch_port){.ops = f->ports[i].ops, .drv = f->ports[i].drv,
 					     .facts = f->ports[i].facts};
 	}
-	FUZZ_CHECK(compile_for_ports(d, d->config, &d->policy, &said) == 0);
+	FUZZ_CHECK(compile_for_ports(d, d->in.config, &d->in.policy, &said) == 0);
 	diags_fini(&said);
-	FUZZ_CHECK(switch_create(d->policy, sp, pool, 1, &d->sw) == 0);
+	FUZZ_CHECK(switch_create(d->in.policy, sp, pool, 1, &d->in.sw) == 0);
 }
 
 static void open_control(struct fuzz_daemon *f)
 {
 	struct daemon *d = &f->d;
 
-	FUZZ_CHECK(observe_create(d->sw, &d->observe) == 0);
-	FUZZ_CHECK(eventlog_create(d->policy, &d->log) == 0);
+	FUZZ_CHECK(observe_create(d->in.sw, &d->observe) == 0);
+	FUZZ_CHECK(eventlog_create(d->in.policy, &d->log) == 0);
 	FUZZ_CHECK(reload_create(d, &d->reload) == 0);
 	FUZZ_CHECK(cnplog_create(&d->cnps) == 0);
 	FUZZ_CHECK(burstlog_create(d->n_open, &d->bursts) == 0);
@@ -209,6 +210,8 @@ static void make(void)
 	f->opt.policy_path = SOURCE_ROOT "/tests/fuzz/policies/a.yaml";
 	f->d.opt = &f->opt;
 	f->d.ports = f->ports;
+	f->d.in.ops = &reload_instance_ops;
+	f->d.in.arg = &f->d;
 	f->d.pool = pool;
 	open_switch(f);
 	open_control(f);
@@ -234,16 +237,15 @@ void fuzz_daemon_close(struct fuzz_daemon *f)
 
 	work();
 	requests_destroy(d->requests);
-	b = switch_balance(d->sw);
+	b = switch_balance(d->in.sw);
 	FUZZ_CHECK(balance_begun(&b) == balance_ended(&b));
-	switch_destroy(d->sw);
+	switch_destroy(d->in.sw);
 	reload_destroy(d->reload);
 	cnplog_destroy(d->cnps);
 	burstlog_destroy(d->bursts);
 	eventlog_destroy(d->log);
 	observe_destroy(d->observe);
-	policy_destroy(d->policy);
-	config_destroy(d->config);
+	instance_fini(&d->in);
 	free(d->policy_text);
 	FUZZ_CHECK(rte_mempool_avail_count(pool) == POOL);
 	FUZZ_CHECK(net_n_open() == 0 && lowest_free_fd() == first_free_fd);
@@ -257,8 +259,8 @@ static void workers_step(struct fuzz_daemon *f)
 {
 	f->port[0].waiting++;
 	for (unsigned pass = 0; pass < PASSES; pass++)
-		for (unsigned i = 0; i < switch_n_workers(f->d.sw); i++)
-			(void)worker_step(switch_worker(f->d.sw, i), f->now_ns);
+		for (unsigned i = 0; i < switch_n_workers(f->d.in.sw); i++)
+			(void)worker_step(switch_worker(f->d.in.sw, i), f->now_ns);
 }
 
 // The turn of the control loop, in the order of loop.c. What it logs goes nowhere.
@@ -266,13 +268,13 @@ static void control_step(struct fuzz_daemon *f)
 {
 	struct daemon *d = &f->d;
 	struct event events[EVENTS];
-	unsigned n = switch_control_step(d->sw, f->now_ns, events, EVENTS);
+	unsigned n = switch_control_step(d->in.sw, f->now_ns, events, EVENTS);
 
 	for (unsigned i = 0; i < n; i++)
 		eventlog_add(d->log, &events[i], f->now_ns);
 	eventlog_tick(d->log, f->now_ns);
-	cnplog_poll(d->cnps, d->sw, f->now_ns);
-	burstlog_poll(d->bursts, d->sw, &(struct burst_clock){f->now_ns, f->now_ns, 1});
+	cnplog_poll(d->cnps, d->in.sw, f->now_ns);
+	burstlog_poll(d->bursts, d->in.sw, &(struct burst_clock){f->now_ns, f->now_ns, 1});
 	observe_sample(d->observe, f->now_ns);
 	reload_poll(d->reload, f->now_ns);
 	requests_poll(d->requests, 0, f->now_ns);
@@ -293,7 +295,7 @@ void fuzz_daemon_step(struct fuzz_daemon *f, uint64_t for_ns, bool workers)
 
 uint64_t fuzz_daemon_received(const struct fuzz_daemon *f)
 {
-	return switch_balance(f->d.sw).received;
+	return switch_balance(f->d.in.sw).received;
 }
 
 // A filter may name a host; the fuzzer's names are not to be asked for.

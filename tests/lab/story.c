@@ -78,7 +78,7 @@ static int make(struct story *s)
 		return failed("the fabric cannot be made");
 	}
 	diags_fini(&d);
-	if (observe_create(s->fabric->switches[0].sw, &s->observe) != 0 ||
+	if (observe_create(s->fabric->switches[0].in.sw, &s->observe) != 0 ||
 	    traffic_start(s->traffic, s->fabric) != 0)
 		return failed("there is not enough memory for this act");
 	return DONE;
@@ -169,7 +169,7 @@ static void print_story(const struct story *s)
 	for (uint32_t i = 0; i < receiver; i++)
 		json_object_array_add(senders, host_report(s, i));
 	json_object_object_add(out, "samples", json_object_get(s->samples));
-	json_object_object_add(out, "balance", observe_balance(s->fabric->switches[0].sw));
+	json_object_object_add(out, "balance", observe_balance(s->fabric->switches[0].in.sw));
 	json_object_object_add(out, "senders", senders);
 	json_object_object_add(out, "receiver", host_report(s, receiver));
 	puts(json_object_to_json_string_ext(out, JSON_C_TO_STRING_PLAIN));

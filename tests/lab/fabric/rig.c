@@ -56,7 +56,7 @@ static void frames_are_all_known(const struct fabric *f)
 	uint64_t known = 0;
 
 	for (uint32_t i = 0; i < f->sc->n_switches; i++)
-		known += switch_balance(f->switches[i].sw).queued;
+		known += switch_balance(f->switches[i].in.sw).queued;
 	for (uint32_t i = 0; i < f->sc->n_links; i++)
 		for (unsigned side = 0; side < 2; side++)
 			known += wire_counts(wire_end(f->links[i].wire, side)).in_flight;
@@ -111,7 +111,7 @@ uint64_t rig_digest(const struct rig *r)
 	uint64_t h = 0xcbf29ce484222325u;
 
 	for (uint32_t i = 0; i < r->sc->n_switches; i++)
-		mix_switch(&h, r->f->switches[i].sw);
+		mix_switch(&h, r->f->switches[i].in.sw);
 	for (uint32_t i = 0; i < r->sc->n_hosts; i++) {
 		const struct nic_stats *s = nic_stats_now(r->f->hosts[i].nic);
 
@@ -135,6 +135,7 @@ uint64_t rig_drops(const struct rig *r, uint32_t sw, enum drop_reason reason)
 
 	for (unsigned p = 0; p < r->sc->switches[sw].n_ports; p++)
 		for (unsigned c = 0; c < N_CLASSES; c++)
-			n += ctr_get(&switch_drops(r->f->switches[sw].sw, p, c, reason)->packets);
+			n += ctr_get(
+				&switch_drops(r->f->switches[sw].in.sw, p, c, reason)->packets);
 	return n;
 }

@@ -41,7 +41,7 @@ static void assert_chain(const struct rig *r, uint32_t finding, const char *want
 
 static const struct pfc_class_stats *heard(const struct rig *r, uint32_t sw, unsigned port)
 {
-	return &switch_pfc_rx(r->f->switches[sw].sw, port)->stats[CLS];
+	return &switch_pfc_rx(r->f->switches[sw].in.sw, port)->stats[CLS];
 }
 
 // ---- who is named
@@ -269,18 +269,18 @@ static void drop_all_discards_until_its_end(void **state)
 	rig_run(&r, 2 * MS - 1);
 	assert_int_equal(rig_drops(&r, S2, DROP_WATCHDOG), 0);
 	rig_run(&r, 2 * MS + 10 * US);
-	sent = ctr_get(&switch_queue_counters(r.f->switches[S2].sw, 0, CLS)->tx_packets);
+	sent = ctr_get(&switch_queue_counters(r.f->switches[S2].in.sw, 0, CLS)->tx_packets);
 	rig_run(&r, 5 * MS - 1);
 	dropped = rig_drops(&r, S2, DROP_WATCHDOG);
 	assert_true(dropped > 1000);
-	assert_int_equal(ctr_get(&switch_queue_counters(r.f->switches[S2].sw, 0, CLS)->tx_packets),
-			 sent);
-	assert_true(switch_watchdog_drops_all(r.f->switches[S2].sw));
+	assert_int_equal(
+		ctr_get(&switch_queue_counters(r.f->switches[S2].in.sw, 0, CLS)->tx_packets), sent);
+	assert_true(switch_watchdog_drops_all(r.f->switches[S2].in.sw));
 	rig_run(&r, 5 * MS);
-	assert_false(switch_watchdog_drops_all(r.f->switches[S2].sw));
+	assert_false(switch_watchdog_drops_all(r.f->switches[S2].in.sw));
 	rig_run(&r, 30 * MS);
 	assert_int_equal(rig_drops(&r, S2, DROP_WATCHDOG), dropped);
-	assert_true(ctr_get(&switch_queue_counters(r.f->switches[S2].sw, 0, CLS)->tx_packets) >
+	assert_true(ctr_get(&switch_queue_counters(r.f->switches[S2].in.sw, 0, CLS)->tx_packets) >
 		    sent);
 	rig_free(&r);
 }
@@ -303,7 +303,7 @@ static void recover_ends_a_storm_and_its_log_has_the_times(void **state)
 
 	(void)state;
 	rig_make(&r, "two.yaml", sets);
-	w = switch_watchdog(r.f->switches[S2].sw, 0, CLS);
+	w = switch_watchdog(r.f->switches[S2].in.sw, 0, CLS);
 	rig_run(&r, 150 * MS - 1);
 	assert_true(watchdog_stormed(w));
 	assert_true(storm_log_nth(&r.f->storms, &p, 1, &t_ns));
@@ -336,12 +336,12 @@ static void what_events_did_not_tell_is_taken_from_the_counters(void **state)
 	rig_make(&r, "two.yaml", sets);
 	rig_run(&r, 150 * MS);
 	for (unsigned i = 0; i < 2; i++)
-		storm_log_catch_up(&log, S2, r.f->switches[S2].sw);
+		storm_log_catch_up(&log, S2, r.f->switches[S2].in.sw);
 	assert_int_equal(log.n, 1);
 	assert_true(storm_log_nth(&log, &p, 1, &known_ns));
 	assert_true(storm_log_nth(&r.f->storms, &p, 1, &told_ns));
 	assert_int_equal(known_ns, told_ns);
-	storm_log_catch_up(&r.f->storms, S2, r.f->switches[S2].sw);
+	storm_log_catch_up(&r.f->storms, S2, r.f->switches[S2].in.sw);
 	assert_int_equal(r.f->storms.n, 1);
 	storm_log_fini(&log);
 	rig_free(&r);

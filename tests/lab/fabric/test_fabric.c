@@ -137,7 +137,7 @@ static void a_bridged_fabric_floods_nothing(void **state)
 	(void)state;
 	rig_make(&r, "pair.yaml", NULL);
 	rig_run(&r, MS);
-	assert_int_equal(switch_balance(r.f->switches[S1].sw).replicated, 0);
+	assert_int_equal(switch_balance(r.f->switches[S1].in.sw).replicated, 0);
 	assert_true(nic_stats_now(r.f->hosts[RECEIVER].nic)->cls[3].goodput_bytes > 1000000);
 	rig_free(&r);
 }
@@ -149,7 +149,7 @@ static uint64_t ingress_pool(const struct sc_set *sets)
 	uint64_t cells;
 
 	rig_make(&r, "pair.yaml", sets);
-	cells = switch_pool(r.f->switches[S1].sw, POOL_INGRESS).size;
+	cells = switch_pool(r.f->switches[S1].in.sw, POOL_INGRESS).size;
 	rig_free(&r);
 	return cells;
 }
@@ -163,15 +163,15 @@ static void a_port_without_a_link_is_down_and_its_reserves_count(void **state)
 	assert_true(ingress_pool(NULL) < ingress_pool(fewer));
 	rig_make(&r, "pair.yaml", NULL);
 	rig_run(&r, 10 * US);
-	assert_int_equal(r.f->switches[S1].policy->n_ports, 4);
-	assert_false(switch_link_up(r.f->switches[S1].sw, 3));
-	assert_true(switch_link_up(r.f->switches[S1].sw, 2));
+	assert_int_equal(r.f->switches[S1].in.policy->n_ports, 4);
+	assert_false(switch_link_up(r.f->switches[S1].in.sw, 3));
+	assert_true(switch_link_up(r.f->switches[S1].in.sw, 2));
 	rig_free(&r);
 }
 
 static uint32_t headroom_bytes(const struct rig *r)
 {
-	const struct policy *p = r->f->switches[S1].policy;
+	const struct policy *p = r->f->switches[S1].in.policy;
 
 	assert_string_equal(p->name, "s1");
 	assert_string_equal(p->ports[1].name, "p2");
@@ -187,11 +187,11 @@ static void the_policy_runs_with_the_speed_and_cable_of_the_link(void **state)
 
 	(void)state;
 	rig_make(&r, "pair.yaml", NULL);
-	assert_int_equal(r.f->switches[S1].policy->ports[1].speed_bps, 40000000000);
+	assert_int_equal(r.f->switches[S1].in.policy->ports[1].speed_bps, 40000000000);
 	near = headroom_bytes(&r);
 	rig_free(&r);
 	rig_make(&r, "pair.yaml", longer);
-	assert_int_equal(r.f->switches[S1].policy->ports[1].speed_bps, 100000000000);
+	assert_int_equal(r.f->switches[S1].in.policy->ports[1].speed_bps, 100000000000);
 	assert_true(headroom_bytes(&r) > near + 252000); // 2 * 2 km at 100 Gb/s
 	rig_free(&r);
 }
@@ -280,7 +280,7 @@ static void a_storm_pauses_from_its_first_to_its_last_instant(void **state)
 
 	(void)state;
 	rig_make(&r, "pair.yaml", storm);
-	rx = switch_pfc_rx(r.f->switches[S1].sw, RECEIVER_PORT);
+	rx = switch_pfc_rx(r.f->switches[S1].in.sw, RECEIVER_PORT);
 	rig_run(&r, 500 * US - 1);
 	sent = nic_stats_now(r.f->hosts[RECEIVER].nic)->tx_frames;
 	assert_int_equal(ctr_get(&rx->stats[3].frames), 0);
@@ -288,11 +288,11 @@ static void a_storm_pauses_from_its_first_to_its_last_instant(void **state)
 	rig_run(&r, 500 * US + 18 + 26 + 17);
 	assert_int_equal(ctr_get(&rx->stats[3].frames), 1);
 	assert_true(nic_stats_now(r.f->hosts[RECEIVER].nic)->tx_frames > sent);
-	assert_true(switch_queue_paused(r.f->switches[S1].sw, RECEIVER_PORT, 3));
+	assert_true(switch_queue_paused(r.f->switches[S1].in.sw, RECEIVER_PORT, 3));
 	rig_run(&r, 800 * US - 1);
-	assert_true(switch_queue_paused(r.f->switches[S1].sw, RECEIVER_PORT, 3));
+	assert_true(switch_queue_paused(r.f->switches[S1].in.sw, RECEIVER_PORT, 3));
 	rig_run(&r, 801 * US);
-	assert_false(switch_queue_paused(r.f->switches[S1].sw, RECEIVER_PORT, 3));
+	assert_false(switch_queue_paused(r.f->switches[S1].in.sw, RECEIVER_PORT, 3));
 	assert_int_equal(r.f->first_loss.count, 0);
 	rig_free(&r);
 }
@@ -308,15 +308,15 @@ static void a_cut_link_loses_frames_from_the_cut_to_the_repair(void **state)
 	rig_make(&r, "pair.yaml", cut);
 	rig_run(&r, 400 * US - 1);
 	assert_int_equal(sent_by_host(&r, 0).lost[WIRE_LOST_CUT], 0);
-	assert_true(switch_link_up(r.f->switches[S1].sw, 0));
+	assert_true(switch_link_up(r.f->switches[S1].in.sw, 0));
 	rig_run(&r, 400 * US);
 	delivered = sent_by_host(&r, 0).delivered;
-	assert_false(switch_link_up(r.f->switches[S1].sw, 0)); // seen at once
+	assert_false(switch_link_up(r.f->switches[S1].in.sw, 0)); // seen at once
 	rig_run(&r, 500 * US - 1);
 	assert_true(sent_by_host(&r, 0).lost[WIRE_LOST_CUT] > 0);
 	assert_int_equal(sent_by_host(&r, 0).delivered, delivered);
 	rig_run(&r, 500 * US);
-	assert_true(switch_link_up(r.f->switches[S1].sw, 0));
+	assert_true(switch_link_up(r.f->switches[S1].in.sw, 0));
 	rig_run(&r, 4 * MS);
 	assert_true(sent_by_host(&r, 0).delivered > delivered);
 	assert_int_equal(r.f->first_loss.count, 0); // a link's business, no lossless drop
@@ -336,9 +336,9 @@ static void a_link_that_was_cut_twice_is_up_when_both_cuts_are_over(void **state
 	(void)state;
 	rig_make(&r, "pair.yaml", cuts);
 	rig_run(&r, 700 * US - 1);
-	assert_false(switch_link_up(r.f->switches[S1].sw, 0));
+	assert_false(switch_link_up(r.f->switches[S1].in.sw, 0));
 	rig_run(&r, 700 * US);
-	assert_true(switch_link_up(r.f->switches[S1].sw, 0));
+	assert_true(switch_link_up(r.f->switches[S1].in.sw, 0));
 	rig_run(&r, 1000 * US - 1);
 	assert_int_equal(wire_speed(r.f->links[0].wire), 1000000000);
 	rig_run(&r, 1000 * US);
@@ -412,7 +412,7 @@ static void a_slow_receiver_pauses_the_switch_until_it_is_well(void **state)
 
 	(void)state;
 	rig_make(&r, "pair.yaml", slow);
-	rx = switch_pfc_rx(r.f->switches[S1].sw, RECEIVER_PORT);
+	rx = switch_pfc_rx(r.f->switches[S1].in.sw, RECEIVER_PORT);
 	assert_int_equal(fabric_run_until(r.f, 500 * US - 1), 0);
 	assert_true(ctr_get(&rx->stats[3].frames) > 0);
 	good = nic_stats_now(r.f->hosts[RECEIVER].nic)->cls[3].goodput_bytes;
@@ -434,12 +434,13 @@ static void tx_off_stops_a_queue_and_its_end_starts_it(void **state)
 	(void)state;
 	rig_make(&r, "pair.yaml", off);
 	rig_run(&r, 201 * US);
-	sent = ctr_get(&switch_queue_counters(r.f->switches[S1].sw, 2, 3)->tx_packets);
+	sent = ctr_get(&switch_queue_counters(r.f->switches[S1].in.sw, 2, 3)->tx_packets);
 	rig_run(&r, 300 * US - 1);
-	assert_int_equal(ctr_get(&switch_queue_counters(r.f->switches[S1].sw, 2, 3)->tx_packets),
+	assert_int_equal(ctr_get(&switch_queue_counters(r.f->switches[S1].in.sw, 2, 3)->tx_packets),
 			 sent);
 	rig_run(&r, 302 * US);
-	assert_true(ctr_get(&switch_queue_counters(r.f->switches[S1].sw, 2, 3)->tx_packets) > sent);
+	assert_true(ctr_get(&switch_queue_counters(r.f->switches[S1].in.sw, 2, 3)->tx_packets) >
+		    sent);
 	rig_free(&r);
 }
 
@@ -485,7 +486,7 @@ static void a_reload_takes_hold_while_frames_move(void **state)
 
 	(void)state;
 	rig_make(&r, "pair.yaml", reload);
-	q = switch_queue_counters(r.f->switches[S1].sw, 2, 3);
+	q = switch_queue_counters(r.f->switches[S1].in.sw, 2, 3);
 	rig_run(&r, 500 * US - 1);
 	assert_int_equal(ctr_get(&q->ecn_marked), 0);
 	assert_true(gauge_get(&q->length_bytes) > 200000);
@@ -495,8 +496,8 @@ static void a_reload_takes_hold_while_frames_move(void **state)
 	assert_true(ctr_get(&q->tx_packets) > packets);
 	assert_int_equal(r.f->first_loss.count, 0);
 	rig_run(&r, 3 * MS);
-	assert_null(r.f->switches[S1].retired); // nobody reads the old ones any more
-	assert_int_equal(switch_policy(r.f->switches[S1].sw)->version, 3);
+	assert_null(r.f->switches[S1].in.retired); // nobody reads the old ones any more
+	assert_int_equal(switch_policy(r.f->switches[S1].in.sw)->version, 3);
 	rig_free(&r);
 }
 

@@ -95,7 +95,7 @@ static void pairs_that_are_right_are_all_there_is_to_tell(void **state)
 	assert_true(c.sent > 10);
 	assert_int_equal(c.wrong + c.late, 0);
 	assert_int_equal(c.by_source[PAIR_STATIC], c.sent);
-	assert_int_equal(switch_cnp_records_lost(r.f->switches[S1].sw), 0);
+	assert_int_equal(switch_cnp_records_lost(r.f->switches[S1].in.sw), 0);
 	queue = cnp_judge_counts(r.f->cnps, S1, PORT, CLS);
 	assert_int_equal(queue.sent, c.sent);
 	assert_int_equal(cnp_judge_counts(r.f->cnps, S1, 0, -1).sent, 0);
@@ -160,7 +160,7 @@ static void one_wrong_pair_among_many_is_counted_alone(void **state)
 
 static uint64_t length(const struct rig *r)
 {
-	return gauge_get(&switch_queue_counters(r->f->switches[S1].sw, PORT, CLS)->length_bytes);
+	return gauge_get(&switch_queue_counters(r->f->switches[S1].in.sw, PORT, CLS)->length_bytes);
 }
 
 static void a_queue_that_rises_is_seen_at_its_instant(void **state)
@@ -173,7 +173,11 @@ static void a_queue_that_rises_is_seen_at_its_instant(void **state)
 
 	(void)state;
 	rig_make(&r, "notify.yaml", NULL);
-	kmin = switch_policy(r.f->switches[S1].sw)->ports[PORT].queue[CLS].wred.curve[0].kmin_bytes;
+	kmin = switch_policy(r.f->switches[S1].in.sw)
+		       ->ports[PORT]
+		       .queue[CLS]
+		       .wred.curve[0]
+		       .kmin_bytes;
 	watch_crossing(r.f, &queue);
 	watch_crossing(r.f, &any);
 	watch_crossing(r.f, &other);
@@ -266,18 +270,18 @@ static void bytes_count_by_the_pair_that_their_flow_has(void **state)
 	make(&r, pairs);
 	for (uint64_t t = 0; t <= 1 * MS; t += 100 * US) {
 		rig_run(&r, t);
-		flow_book_look(&book, r.f->switches[S1].sw, t);
+		flow_book_look(&book, r.f->switches[S1].in.sw, t);
 	}
 	for (uint32_t i = 0; i < FLOWS / QPS; i++)
-		sent += gauge_get(&switch_pg_counters(r.f->switches[S1].sw, i, CLS)->rx_bytes);
+		sent += gauge_get(&switch_pg_counters(r.f->switches[S1].in.sw, i, CLS)->rx_bytes);
 	assert_int_equal(all_bytes(&book), sent);
 	rows.now_ns = 1 * MS;
-	rows.n = switch_flows_places(r.f->switches[S1].sw);
-	switch_flows_look(r.f->switches[S1].sw, &rows);
+	rows.n = switch_flows_places(r.f->switches[S1].in.sw);
+	switch_flows_look(r.f->switches[S1].in.sw, &rows);
 	assert_true(truth[PAIR_STATIC] > sent / 20 && truth[PAIR_NONE] > sent / 20);
 	assert_memory_equal(book.bytes, truth, sizeof(truth));
 	before = all_bytes(&book);
-	flow_book_look(&book, r.f->switches[S1].sw, 1 * MS); // the same instant
+	flow_book_look(&book, r.f->switches[S1].in.sw, 1 * MS); // the same instant
 	assert_int_equal(all_bytes(&book), before);
 	flow_book_fini(&book);
 	rig_free(&r);
@@ -302,8 +306,8 @@ static uint64_t bytes_of(struct rig *r, uint32_t qp)
 	struct one_flow f = {.qp = qp};
 	struct flows_look rows = {.now_ns = r->f->clock.now_ns, .fn = take_bytes, .arg = &f};
 
-	rows.n = switch_flows_places(r->f->switches[S1].sw);
-	switch_flows_look(r->f->switches[S1].sw, &rows);
+	rows.n = switch_flows_places(r->f->switches[S1].in.sw);
+	switch_flows_look(r->f->switches[S1].in.sw, &rows);
 	return f.bytes;
 }
 
@@ -319,7 +323,7 @@ static void bytes_before_a_pair_is_known_are_not_paired(void **state)
 
 	(void)state;
 	make(&r, "[]");
-	sw = r.f->switches[S1].sw;
+	sw = r.f->switches[S1].in.sw;
 	rig_run(&r, 100 * US);
 	flow_book_look(&book, sw, 100 * US);
 	pair.key = flow_key_v4(0x0a000001 + n.src[0], 0x0a000004, n.peer_qpn[0], KEY_KNOWN);

@@ -164,8 +164,8 @@ static uint32_t psn_after(const char *flow, uint64_t until_ns)
 	look.arg = &psn;
 	make(&w, flow);
 	world_run(&w, until_ns);
-	look.n = switch_flows_places(w.f->switches[0].sw);
-	switch_flows_look(w.f->switches[0].sw, &look);
+	look.n = switch_flows_places(w.f->switches[0].in.sw);
+	switch_flows_look(w.f->switches[0].in.sw, &look);
 	world_destroy(&w);
 	return psn;
 }
