@@ -369,7 +369,7 @@ static double flow_bytes_of(const struct metric_part *at, bool all)
 	int source = at->leaf->choice;
 	double sum = 0;
 
-	flow_book_look(&s->book, s->sw, f->clock.now_ns);
+	flow_book_look(&s->book, s->in.sw, f->clock.now_ns);
 	if (s->book.short_of_memory)
 		f->out_of_memory = true;
 	for (int k = 0; k < N_PAIR_SOURCES; k++)
@@ -455,7 +455,7 @@ static double pairs_dropped(const struct metric_part *at)
 static double switch_value(const struct metric_world *w, const struct expr_leaf *leaf,
 			   const struct expr_source *m, const struct expr_object *o)
 {
-	struct weir_switch *sw = w->fabric->switches[o->node].sw;
+	struct weir_switch *sw = w->fabric->switches[o->node].in.sw;
 	int port = port_of_object(o);
 	struct metric_part at = {.w = w,
 				 .leaf = leaf,
@@ -539,7 +539,7 @@ double metric_speed(const struct metric_world *w, const struct expr_object *o)
 {
 	if (o->kind <= OBJ_HOST_CLASS)
 		return (double)w->fabric->sc->hosts[o->node].nic.speed_bps;
-	return (double)switch_policy(w->fabric->switches[o->node].sw)->ports[o->port].speed_bps;
+	return (double)switch_policy(w->fabric->switches[o->node].in.sw)->ports[o->port].speed_bps;
 }
 
 struct level metric_level(const struct expr_object *o)
@@ -911,7 +911,7 @@ const struct expr_func expr_funcs[] = {
 	{"causes", BY_SET, EXPR_COUNT, ALL_S, "",
 	 "findings about PAUSE in the window: deadlocks, cyclic dependencies, and hosts at the "
 	 "root of chains, looked for once a millisecond. 0: all PAUSE that was seen came from "
-	 "ports that were offered more than they send",
+	 "queues that no peer paused: offered more than they send, or stopped by `tx_off`",
 	 .chain = N_CHAIN_KINDS},
 	{"deadlocks", BY_SET, EXPR_COUNT, ALL_S, "",
 	 "cycles of paused queues that stood still for `stuck_after` in the window",
