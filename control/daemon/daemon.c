@@ -296,6 +296,7 @@ int compile_for_ports(const struct daemon *d, const struct config *c, struct pol
 	}
 	if (err == 0 && !plane_fill(d->plane, *out)) {
 		policy_destroy(*out);
+		*out = NULL;
 		err = -ENOMEM;
 	}
 	free(facts);
