@@ -34,8 +34,8 @@ struct diag_message {
 	bool is_error;
 };
 
-// Messages in file order. The caller zeroes the list. Whoever fills it appends, so one list serves
-// load and compile of a policy.
+// Messages in file order. The caller zeroes the list before its first use. Each function that adds
+// messages keeps the earlier ones, so one list serves load and compile of a policy.
 struct diags {
 	// Ready to print. A warning's text begins "warning: " after the position. Repeats of one
 	// message share the line of the first.

@@ -28,7 +28,7 @@ struct json_object;
 struct instance_ops;
 struct reload;
 
-// What the daemon does about a reload of its instance; arg: the daemon.
+// The instance of the daemon calls these during a reload. Their arg is the struct daemon.
 extern const struct instance_ops reload_instance_ops;
 
 // For a daemon whose policy runs. 0 or -ENOMEM.

@@ -42,13 +42,12 @@ static void publish_next(struct instance *in, uint64_t now_ns)
 		change_end(in->sw, &in->change);
 }
 
-static void retire_policy(struct instance *in, uint64_t now_ns)
+static void free_retired_policy(struct instance *in, uint64_t now_ns)
 {
 	if (!in->change.late)
 		change_end(in->sw, &in->change);
-	policy_destroy(in->kept);
+	policy_destroy(in->retired);
 	config_destroy(in->retired_config);
-	in->kept = in->retired;
 	in->retired = NULL;
 	in->retired_config = NULL;
 	if (in->ops->settled != NULL)
@@ -60,7 +59,7 @@ void instance_step(struct instance *in, uint64_t now_ns)
 	if (in->next != NULL && change_ready(in->sw, &in->change, now_ns))
 		publish_next(in, now_ns);
 	if (in->retired != NULL && switch_grace_over(in->sw, in->token))
-		retire_policy(in, now_ns);
+		free_retired_policy(in, now_ns);
 }
 
 void instance_reload(struct instance *in, struct config *config, struct policy *next,
@@ -77,7 +76,6 @@ void instance_fini(struct instance *in)
 		switch_unprepare(in->next);
 	policy_destroy(in->next);
 	policy_destroy(in->retired);
-	policy_destroy(in->kept);
 	policy_destroy(in->policy);
 	config_destroy(in->next_config);
 	config_destroy(in->retired_config);

@@ -13,7 +13,7 @@
 //   grace             every worker has finished the loop that it was in
 //        |
 //        v
-//   settled()         the policy before is retired, and the next reload may begin
+//   settled()         the policy before is freed, and the next reload may begin
 //
 // One reload at a time. Nothing of it fails: what can fail is done before (instance_prepare).
 #pragma once
@@ -29,27 +29,25 @@ struct config;
 struct policy;
 struct weir_switch;
 
-// What the owner does about a reload; a member may be NULL. settled() may begin the next reload,
-// new_policy() may not.
+// The instance calls these functions of its owner during a reload. A member may be NULL.
 struct instance_ops {
-	// policy and config of the instance are the new ones; retired_config is NULL where the
-	// config stays.
+	// The workers have the new policy, and the instance has it and its config. retired_config
+	// is NULL if the config stays. This function must not begin a reload.
 	void (*new_policy)(void *arg, uint64_t now_ns);
+	// The policy before is freed. This function may begin the next reload.
 	void (*settled)(void *arg, uint64_t now_ns);
 };
 
 struct instance {
 	struct weir_switch *sw;
-	struct config *config; // what the policy was compiled from; NULL: nobody needs it
+	struct config *config; // the source of the policy; may be NULL
 	struct policy *policy;
 	const struct instance_ops *ops;
 	void *arg; // of ops
 	// While classes are paused for it. NULL: none. next_config NULL: the config stays.
 	struct policy *next;
 	struct config *next_config;
-	// A retired policy is kept for one reload more. A worker reads none between its loops; this
-	// is for one that would.
-	struct policy *retired, *kept;
+	struct policy *retired; // until the grace is over
 	struct config *retired_config;
 	uint64_t token; // of the grace of `retired`
 	struct policy_change change; // the last one
@@ -59,7 +57,7 @@ struct instance {
 // frames than the switch has had memory for since its start, or -ENOMEM. After 0:
 // instance_reload() or switch_unprepare().
 must_check int instance_prepare(const struct instance *in, struct policy *next);
-// What to tell about such an error.
+// The message for people about an error of instance_prepare().
 const char *instance_prepare_text(int err);
 
 // Never while instance_reloads(). Takes both over. config NULL: that of the instance stays.
@@ -67,7 +65,7 @@ const char *instance_prepare_text(int err);
 // publish already.
 void instance_reload(struct instance *in, struct config *config, struct policy *next,
 		     uint64_t now_ns, uint64_t late_ns);
-// Until the policy before is retired.
+// Until the policy before is freed.
 static inline bool instance_reloads(const struct instance *in)
 {
 	return in->next != NULL || in->retired != NULL;

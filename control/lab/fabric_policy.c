@@ -172,7 +172,7 @@ static uint32_t copies_at_start(const struct instance *in)
 	return in->sw != NULL ? switch_copy_frames(in->sw) : in->policy->copy_frames;
 }
 
-// What a switch has memory for is settled when it starts. True, and said: the policy needs more.
+// A switch gets its memory when it starts. Returns true, with a message, if the policy needs more.
 static bool lacks_memory(const struct fabric_switch *s, const struct policy *p,
 			 struct diag_sink *sink, struct cfg_pos at, const char *path)
 {

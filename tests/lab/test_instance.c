@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One reload of control/instance, step by step, around a running switch. What a new policy does to
-// the switch is the business of test_reload.c.
+// Tests the steps of one reload of control/instance with a running switch. test_reload.c tests what
+// a new policy does to the switch.
 #include "tests/lab/bench.h"
 
 #include <errno.h>
@@ -71,6 +71,16 @@ static void close_instance(struct bench *b, struct seen *s)
 	bench_close(b);
 }
 
+static struct policy *begin_reload(struct bench *b, struct seen *s, const char *text,
+				   uint64_t late_ns)
+{
+	struct policy *next = bench_compile(b, text);
+
+	assert_int_equal(instance_prepare(&s->in, next), 0);
+	instance_reload(&s->in, NULL, next, b->clock.now_ns, late_ns);
+	return next;
+}
+
 static void run_reload(struct bench *b, struct seen *s)
 {
 	unsigned n = s->n_settled;
@@ -87,11 +97,9 @@ static void a_reload_is_published_once_its_classes_are_paused(void **state)
 {
 	struct seen s;
 	struct bench *b = open_instance(&s);
-	struct policy *next = bench_compile(b, swapped), *first = b->policy;
+	struct policy *first = b->policy, *next = begin_reload(b, &s, swapped, CHANGE_LATE_NS);
 
 	(void)state;
-	assert_int_equal(instance_prepare(&s.in, next), 0);
-	instance_reload(&s.in, NULL, next, b->clock.now_ns, CHANGE_LATE_NS);
 	instance_step(&s.in, b->clock.now_ns);
 	assert_ptr_equal(s.in.policy, first);
 	assert_int_equal(s.n_new, 0);
@@ -105,35 +113,13 @@ static void a_reload_is_published_once_its_classes_are_paused(void **state)
 	close_instance(b, &s);
 }
 
-// A worker may still compare its last policy with the next one at the end of a grace.
-static void a_policy_is_kept_for_one_reload_more(void **state)
-{
-	struct seen s;
-	struct bench *b = open_instance(&s);
-	struct policy *before = b->policy;
-
-	(void)state;
-	for (unsigned i = 0; i < 3; i++) {
-		struct policy *next = bench_compile(b, i % 2 == 0 ? swapped : still);
-
-		assert_int_equal(instance_prepare(&s.in, next), 0);
-		instance_reload(&s.in, NULL, next, b->clock.now_ns, CHANGE_LATE_NS);
-		run_reload(b, &s);
-		assert_ptr_equal(s.in.kept, before);
-		before = next;
-	}
-	close_instance(b, &s);
-}
-
 static void a_policy_is_in_force_only_after_the_workers_loops(void **state)
 {
 	struct seen s;
 	struct bench *b = open_instance(&s);
-	struct policy *next = bench_compile(b, POLICY("    pfc: {quanta: 30000}\n"));
 
 	(void)state;
-	assert_int_equal(instance_prepare(&s.in, next), 0);
-	instance_reload(&s.in, NULL, next, b->clock.now_ns, CHANGE_LATE_NS);
+	(void)begin_reload(b, &s, POLICY("    pfc: {quanta: 30000}\n"), CHANGE_LATE_NS);
 	for (unsigned i = 0; i < 3; i++) {
 		instance_step(&s.in, b->clock.now_ns);
 		assert_int_equal(s.n_new, 1); // no class moves
@@ -148,11 +134,9 @@ static void a_late_change_lets_go_before_the_grace(void **state)
 {
 	struct seen s;
 	struct bench *b = open_instance(&s);
-	struct policy *next = bench_compile(b, swapped);
 
 	(void)state;
-	assert_int_equal(instance_prepare(&s.in, next), 0);
-	instance_reload(&s.in, NULL, next, b->clock.now_ns, 1);
+	(void)begin_reload(b, &s, swapped, 1);
 	for (unsigned i = 0; i < 1000 && s.n_new == 0; i++) {
 		actor_poke(&b->actor);
 		bench_run(b, 1);
@@ -228,7 +212,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_reload_is_published_once_its_classes_are_paused),
-		cmocka_unit_test(a_policy_is_kept_for_one_reload_more),
 		cmocka_unit_test(a_policy_is_in_force_only_after_the_workers_loops),
 		cmocka_unit_test(a_late_change_lets_go_before_the_grace),
 		cmocka_unit_test(the_config_before_lives_until_the_grace_is_over),

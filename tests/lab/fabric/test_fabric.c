@@ -496,7 +496,7 @@ static void a_reload_takes_hold_while_frames_move(void **state)
 	assert_true(ctr_get(&q->tx_packets) > packets);
 	assert_int_equal(r.f->first_loss.count, 0);
 	rig_run(&r, 3 * MS);
-	assert_null(r.f->switches[S1].in.retired); // nobody reads the old ones any more
+	assert_null(r.f->switches[S1].in.retired); // the policy before is freed
 	assert_int_equal(switch_policy(r.f->switches[S1].in.sw)->version, 3);
 	rig_free(&r);
 }
