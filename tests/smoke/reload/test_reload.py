@@ -109,6 +109,8 @@ class Flow:
         return p
 
     def __enter__(self):
+        # Datagrams that wait for ARP's answer are sent behind the first one after it.
+        eventually(lambda: ping(self.a, self.b, count=1), f"h{self.a} knows h{self.b}")
         self.receiver = self.start(self.b, "receive", self.port)
         self.sender = self.start(self.a, "send", f"10.77.0.{self.b}", self.port, *self.args)
         return self
