@@ -301,7 +301,8 @@ struct chain_fabric *chain_fabric_create(const struct scenario *sc)
 	c->still = calloc((size_t)sc->n_ports * N_CLASSES + 1, sizeof(*c->still));
 	c->walked = calloc((size_t)sc->n_ports * N_CLASSES + 1, sizeof(*c->walked));
 	c->congested = calloc((size_t)sc->n_ports * N_CLASSES + 1, sizeof(*c->congested));
-	if (c->still == NULL || c->walked == NULL || c->congested == NULL) {
+	c->stopped = calloc((size_t)sc->n_ports * N_CLASSES + 1, sizeof(*c->stopped));
+	if (c->still == NULL || c->walked == NULL || c->congested == NULL || c->stopped == NULL) {
 		chain_fabric_destroy(c);
 		return NULL;
 	}
@@ -316,6 +317,7 @@ void chain_fabric_destroy(struct chain_fabric *c)
 	free(c->still);
 	free(c->walked);
 	free(c->congested);
+	free(c->stopped);
 	free(c);
 }
 
@@ -434,8 +436,12 @@ static bool pauses(const struct weir_switch *sw, unsigned port, unsigned pg)
 static void count_congested(const void *arg, struct chain_queue q)
 {
 	const struct fabric *f = arg;
+	const struct weir_switch *sw = f->switches[q.sw].in.sw;
+	int queue = switch_policy(sw)->ports[q.port].classify.class_to_queue[q.cls];
 
 	f->chain->congested[index_of(f, q)]++;
+	f->chain->stopped[index_of(f, q)] = !switch_tx_enabled(sw, q.port, -1) ||
+					    !switch_tx_enabled(sw, q.port, queue);
 }
 
 void chain_fabric_look(struct fabric *f)
@@ -492,9 +498,10 @@ uint32_t chain_fabric_congested(const struct fabric *f, struct chain_congested *
 	for (uint32_t s = 0; s < f->sc->n_switches; s++)
 		for (uint32_t p = 0; p < f->sc->switches[s].n_ports; p++)
 			for (unsigned k = 0; k < N_CLASSES; k++) {
-				struct chain_congested x = {{s, (port_no_t)p, (uint8_t)k}, 0};
+				struct chain_congested x = {{s, (port_no_t)p, (uint8_t)k}, 0, 0};
 
 				x.chains = f->chain->congested[index_of(f, x.queue)];
+				x.stopped = f->chain->stopped[index_of(f, x.queue)];
 				if (x.chains != 0)
 					insert_congested(out, n++, room, x);
 			}

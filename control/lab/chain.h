@@ -12,7 +12,8 @@
 // A cycle is a deadlock only when it stands still: no frame has left any of its queues for
 // `stuck_ns`, and each was paused and not empty all the time. No healthy PAUSE lasts that long. A
 // cyclic dependency of which queues still drain is reported as a cyclic dependency. A port that is
-// merely offered more than it sends is no finding: its queues are counted.
+// merely offered more than it sends, or whose transmission is off, is no finding: its queues are
+// counted.
 #pragma once
 
 #include <stdbool.h>
@@ -123,6 +124,7 @@ struct chain_fabric {
 	struct chain_still *still; // by port of the scenario and class
 	uint64_t *walked; // look at which a chain began there
 	uint64_t *congested; // likewise: chains that ended there in congestion
+	bool *stopped; // likewise: of the last of them, transmission was off
 };
 
 __attribute__((warn_unused_result)) struct chain_fabric *
@@ -139,6 +141,7 @@ uint32_t chain_fabric_stuck(const struct fabric *f, uint32_t sw, int port, int c
 struct chain_congested {
 	struct chain_queue queue;
 	uint64_t chains;
+	bool stopped; // the fault `tx_off` kept it from sending
 };
 uint32_t chain_fabric_congested(const struct fabric *f, struct chain_congested *out, uint32_t room);
 

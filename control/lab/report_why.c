@@ -221,9 +221,9 @@ void report_why_line(const struct run *r, FILE *out)
 	n = chain_fabric_congested(r->fabric, list, SHOWN_CONGESTED);
 	fputs("why: no deadlock and no host at the root of PAUSE: ", out);
 	for (uint32_t i = 0; i < n && i < SHOWN_CONGESTED; i++)
-		fprintf(out, "%s%s.p%u.%u", i == 0 ? "" : ", ",
+		fprintf(out, "%s%s.p%u.%u%s", i == 0 ? "" : ", ",
 			r->sc->switches[list[i].queue.sw].name, list[i].queue.port + 1u,
-			list[i].queue.cls);
+			list[i].queue.cls, list[i].stopped ? " (tx_off)" : "");
 	if (n > SHOWN_CONGESTED)
 		fprintf(out, " and %u more queues", n - SHOWN_CONGESTED);
 	fputs(n == 0 ? "ports were offered more than they send\n"
@@ -243,6 +243,7 @@ static void put_congested(const struct run *r, struct json_object *list)
 		put_place(r, queues[i].queue.sw, queues[i].queue.port, row);
 		row_u64(row, KEY(QUEUES, class), queues[i].queue.cls);
 		row_u64(row, "chains", queues[i].chains);
+		row_bool(row, "tx_off", queues[i].stopped);
 	}
 }
 

@@ -403,6 +403,13 @@ class Program(unittest.TestCase):
             self.assertIn("broken off", out)
             self.assertIn("balance: every frame is accounted for", out)
 
+    def test_a_queue_that_was_told_not_to_send_is_named_behind_pause(self):
+        off = "[{at: 100us, port: s1.p3, tx_off: {class: 3}}]"
+        for faults, suffix in (("[]", ""), (off, r" \(tx_off\)")):
+            done = lab("run", PAIR, "--quiet", "--set", f"faults={faults}", "--set", "expect=[]",
+                       "--set", "hosts.h[1-3].nic.cc=none")
+            self.assertRegex(done.stdout, rf"why: no deadlock.*: s1\.p3\.3{suffix} was offered")
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1] + sys.argv[3:])

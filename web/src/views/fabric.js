@@ -13,7 +13,9 @@ const portLink = (sw, port) =>
 
 /** The queues behind PAUSE that has no other cause. */
 function congested(queues) {
-  const names = queues.map((q) => `${q.switch}.${q.port}.${q.class}`).join(', ');
+  const names = queues
+    .map((q) => `${q.switch}.${q.port}.${q.class}${q.tx_off ? ' (tx_off)' : ''}`)
+    .join(', ');
   return names === ''
     ? 'Where there was PAUSE, ports were offered more than they send.'
     : `More than their ports send was offered to these queues, those behind most PAUSE first: ${names}.`;
