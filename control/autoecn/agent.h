@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Auto ECN of one switch: looks at its queues, feeds the rule of each (rule.h), and gives the
-// workers the thresholds that the rule wants. The daemon and the lab call it from their control
-// loop, on the clock of the switch. Control thread only.
+// workers the thresholds that the rule wants. It is a service
+// (control/instance/auto_ecn.c), on the clock of the switch. Control thread only.
 //
 // A window is as long as the key `step`. Its first part, WARM_UP, is left out: the senders need
 // that time to follow the thresholds of the window.
@@ -12,9 +12,9 @@
 
 #include "control/autoecn/rule.h"
 #include "dataplane/base/port_no.h"
+#include "dataplane/policy.h"
 
 struct autoecn;
-struct policy;
 struct weir_switch;
 
 struct autoecn_change {
@@ -53,7 +53,7 @@ __attribute__((warn_unused_result)) int autoecn_create(struct weir_switch *sw, a
 						       unsigned err_len);
 void autoecn_destroy(struct autoecn *a); // NULL is fine in all of these
 
-// Once in a loop of control. policy_changes: a policy is being published.
+// Once in a look of control. policy_changes: a policy is being published.
 void autoecn_look(struct autoecn *a, bool policy_changes, uint64_t now_ns);
 // The next policy begins with the thresholds of now, where its rails allow them.
 void autoecn_carry(const struct autoecn *a, struct policy *next);
@@ -64,6 +64,23 @@ bool autoecn_new_policy(struct autoecn *a, uint64_t now_ns, char *err, unsigned 
 // False: the queue has static thresholds, or none.
 bool autoecn_view(const struct autoecn *a, unsigned port, unsigned queue,
 		  struct autoecn_view *out);
+
+// The curves of a queue that are in force: those of auto ECN, else the policy's. Inline, because
+// tests have views of their own.
+static inline struct wred_params autoecn_wred(const struct autoecn *a,
+					      const struct policy *p, unsigned port,
+					      unsigned queue)
+{
+	struct wred_params wred = p->ports[port].queue[queue].wred;
+	struct autoecn_view view;
+
+	if (autoecn_view(a, port, queue, &view))
+		for (unsigned color = 0; color < N_COLORS; color++)
+			wred.curve[color] = wred_curve_of(view.now.kmin_bytes, view.now.kmax_bytes,
+							  view.now.pmax_ppm);
+	return wred;
+}
+
 // The i-th of the latest changes, the oldest first; NULL: there is none.
 const struct autoecn_change *autoecn_change(const struct autoecn *a, unsigned i);
 

@@ -17,19 +17,16 @@
 #include <rte_lcore.h>
 #include <rte_mempool.h>
 
-#include "control/autoecn/agent.h"
 #include "control/base/json_in.h"
 #include "control/base/stop.h"
 #include "control/base/terminal.h"
 #include "control/base/units.h"
 #include "control/config/port_open.h"
-#include "control/daemon/auto_ecn.h"
 #include "control/daemon/journal.h"
 #include "control/daemon/outlet.h"
 #include "control/daemon/process.h"
 #include "control/daemon/telemetry.h"
-#include "control/lldp/local.h"
-#include "control/observe/burstlog.h"
+#include "control/instance/service.h"
 #include "control/observe/fact.h"
 #include "dataplane/base/units.h"
 #include "dataplane/policy.h"
@@ -49,7 +46,6 @@ enum {
 	PLANE_DRIVERS_EVERY_NS = 10 * MS_NS, // a tap follows its link
 	INOF_DRIVERS_EVERY_NS = 4 * MS_NS, // hosts are told that a link is down
 	IDLE_LOOP_MS = 10,
-	EVENTS_PER_LOOP = 256,
 	DRAIN_NS = 500 * MS_NS,
 };
 static const uint64_t IDLE_AFTER_NS = SECOND_NS;
@@ -105,6 +101,7 @@ static int load_policy(struct daemon *d)
 	print_diags(&diags);
 	if (err != 0)
 		return EXIT_MISUSED;
+	d->in.time_scale = config_time_scale(d->in.config);
 	for (unsigned i = 0; i < config_n_ports(d->in.config) && !d->opt->allow_vdev; i++) {
 		struct config_port_open p = config_port(d->in.config, i);
 
@@ -228,7 +225,7 @@ struct live_conf port_conf(const struct daemon *d, unsigned i, const struct conf
 				  .tx_ring_bytes = p->tx_ring_bytes, .rx_ring = p->rx_ring,
 				  .keep = &p->keep, .take_over = p->take_over,
 				  .program = d->programs[i],
-				  .time_scale = config_time_scale(d->in.config)};
+				  .time_scale = instance_time_scale(&d->in)};
 }
 
 static int open_switch_port(struct daemon *d, unsigned i)
@@ -291,8 +288,7 @@ int compile_for_ports(const struct daemon *d, const struct config *c, struct pol
 	err = config_compile(c, facts, out, diags);
 	if (err == 0) {
 		advice_add(c, facts, *out, advice_processors(), diags);
-		lldp_narrow_pfc(*out, lldp_agent_of(d->lldp));
-		autoecn_carry(d->auto_ecn, *out);
+		instance_carry(&d->in, *out);
 	}
 	if (err == 0 && !plane_fill(d->plane, *out)) {
 		policy_destroy(*out);
@@ -319,13 +315,13 @@ static int compile_policy(struct daemon *d)
 void daemon_set_pace(const struct daemon *d)
 {
 	const char *netns;
-	uint64_t every_ns = inof_agent_registry(d->inof) != NULL ? INOF_DRIVERS_EVERY_NS
+	uint64_t every_ns = instance_inof(&d->in) != NULL ? INOF_DRIVERS_EVERY_NS
 			    : config_control_by_linux(d->in.config, &netns)
 				    ? PLANE_DRIVERS_EVERY_NS
 				    : DRIVERS_EVERY_NS;
 
 	switch_poll_drivers_every(d->in.sw,
-				  model_span_ns(config_time_scale(d->in.config), every_ns));
+				  model_span_ns(instance_time_scale(&d->in), every_ns));
 }
 
 static int make_switch(struct daemon *d)
@@ -345,7 +341,6 @@ static int make_switch(struct daemon *d)
 			      strerror(-err));
 	switch_touch(d->in.sw);
 	switch_set_random(d->in.sw, daemon_any_seed);
-	daemon_set_pace(d);
 	return 0;
 }
 
@@ -397,22 +392,16 @@ static int open_control(struct daemon *d)
 	char err[ERR_LEN];
 	int fd;
 
-	if (observe_create(d->in.sw, &d->observe) != 0 ||
+	if (observe_create(&d->in, &d->observe) != 0 ||
 	    eventlog_create(d->in.policy, &d->log) != 0 || cnplog_create(&d->cnps) != 0 ||
-	    burstlog_create(d->n_open, &d->bursts) != 0 || reload_create(d, &d->reload) != 0 ||
-	    hotplug_create(d, &d->hotplug) != 0 || fdb_file_create(d, &d->fdb_file) != 0 ||
-	    lldp_create(d, &d->lldp) != 0 || inof_agent_create(d, &d->inof) != 0)
+	    reload_create(d, &d->reload) != 0 || hotplug_create(d, &d->hotplug) != 0 ||
+	    fdb_file_create(d, &d->fdb_file) != 0 || inof_requests_create(d, &d->inof) != 0)
 		return failed("out of memory");
 	if (open_routing(d) != 0)
 		return EXIT_FAILED;
-	if (auto_ecn_open(d, err, sizeof(err)) != 0)
-		return failed("ecn: %s", err);
-	observe_set_auto_ecn(d->observe, d->auto_ecn);
-	observe_set_lldp(d->observe, lldp_agent_of(d->lldp));
-	observe_set_microbursts(d->observe, d->bursts);
-	lldp_new_policy(d->lldp, 0);
-	inof_agent_new_policy(d->inof, 0);
-	observe_set_time_scale(d->observe, config_time_scale(d->in.config));
+	if (instance_open(&d->in, err, sizeof(err)) != 0)
+		return failed("%s", err);
+	daemon_set_pace(d);
 	observe_set_standin(d->observe, workers_standin(d->workers));
 	reload_describe(d->reload);
 	fd = rundir_listen(&d->rundir, err, sizeof(err));
@@ -507,10 +496,10 @@ static int start_workers(struct daemon *d)
 		print_notes("", note);
 	if (config_speed_note(d->in.config, d->in.policy, note, sizeof(note)) != NULL)
 		print_notes("", note);
-	if (config_time_scale(d->in.config) > 1)
+	if (instance_time_scale(&d->in) > 1)
 		terminal_printf(stdout, "time scale %u: speeds, rates and times are the model's, "
 				"and every peer must have the same scale\n",
-				config_time_scale(d->in.config));
+				instance_time_scale(&d->in));
 	puts("ready");
 	fflush(stdout);
 	systemd_ready(&d->systemd);
@@ -556,12 +545,10 @@ static void take_down(struct daemon *d)
 	requests_destroy(d->requests);
 	resolver_destroy(d->resolver);
 	plane_destroy(d->plane);
-	inof_agent_destroy(d->inof);
-	lldp_destroy(d->lldp);
-	autoecn_destroy(d->auto_ecn);
+	inof_requests_destroy(d->inof);
+	instance_close(&d->in);
 	reload_destroy(d->reload);
 	cnplog_destroy(d->cnps);
-	burstlog_destroy(d->bursts);
 	eventlog_destroy(d->log);
 	observe_destroy(d->observe);
 	switch_destroy(d->in.sw);
@@ -612,42 +599,26 @@ struct idle {
 void daemon_event(const struct daemon *d, enum event_type type, unsigned port, uint32_t a,
 		  uint64_t b, uint64_t now_ns)
 {
-	const struct event e = {.t_ns = model_time_ns(config_time_scale(d->in.config), now_ns),
+	const struct event e = {.t_ns = model_time_ns(d->in.time_scale, now_ns),
 				.type = (uint8_t)type, .port = (port_no_t)port, .cls = CLASS_NONE,
 				.a = a, .b = b};
 
 	eventlog_add(d->log, &e, now_ns);
 }
 
-static void read_clock(void *arg, struct burst_clock *now)
-{
-	const struct daemon *d = arg;
-
-	now->time_scale = config_time_scale(d->in.config);
-	now->switch_ns = model_time_ns(now->time_scale, clock_now_ns(&d->clock));
-	now->wall_ns = wall_now_ns();
-}
-
-// now_ns is real time, as for all that control waits for. The switch gets model time.
+// now_ns is real time, as for all that control waits for.
 static void control_once(struct daemon *d, uint64_t now_ns)
 {
-	uint64_t model_ns = model_time_ns(config_time_scale(d->in.config), now_ns);
-	struct event events[EVENTS_PER_LOOP];
-	unsigned n = switch_control_step(d->in.sw, model_ns, events, EVENTS_PER_LOOP);
-
-	for (unsigned i = 0; i < n; i++)
-		eventlog_add(d->log, &events[i], now_ns);
+	instance_collect(&d->in, now_ns);
 	eventlog_tick(d->log, now_ns);
 	cnplog_poll(d->cnps, d->in.sw, wall_now_ns());
-	burstlog_poll(d->bursts, d->in.sw, &(struct burst_clock){.again = read_clock, .arg = d});
 	observe_sample(d->observe, now_ns);
 	workers_poll(d->workers, now_ns);
 	reload_poll(d->reload, now_ns);
 	resolver_poll(d->resolver, now_ns);
 	plane_poll(d->plane, now_ns);
-	lldp_loop(d->lldp, now_ns);
-	inof_agent_loop(d->inof, now_ns);
-	auto_ecn_loop(d, now_ns);
+	instance_hear(&d->in, now_ns);
+	instance_act(&d->in, now_ns);
 }
 
 static int loop_ms(const struct daemon *d, struct idle *idle, uint64_t now_ns)
@@ -658,7 +629,7 @@ static int loop_ms(const struct daemon *d, struct idle *idle, uint64_t now_ns)
 		return 0;
 	if (d->plane != NULL)
 		return PLANE_LOOP_MS;
-	if (inof_agent_registry(d->inof) != NULL)
+	if (instance_inof(&d->in) != NULL)
 		return LOOP_MS;
 	for (unsigned i = 0; i < d->n_open; i++) {
 		const struct port_counters *c = switch_port_counters(d->in.sw, i);
@@ -721,7 +692,7 @@ static void drain_switch(struct daemon *d)
 
 	systemd_stopping(&d->systemd);
 	reload_forbid_rollback(d->reload);
-	lldp_end(d->lldp);
+	instance_end(&d->in);
 	while (switch_sends_wait(d->in.sw) && stop_requests() < 2 &&
 	       clock_now_ns(&d->clock) < end_ns)
 		nanosleep(&pause, NULL);
@@ -768,7 +739,7 @@ static int report_balance(const struct daemon *d)
 int daemon_run(const struct options *opt)
 {
 	struct daemon d = {.opt = opt, .rundir.lock_fd = -1,
-			   .in = {.ops = &reload_instance_ops, .arg = &d}};
+			   .in = {.ops = &daemon_instance_ops, .arg = &d}};
 	int status;
 
 	process_catch_signals();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One running switch from its policy file to its control socket: brings everything up, runs the
 // control loop, drains, and takes everything down in reverse. The main thread calls everything
-// here. control/instance replaces config and policy, reload.c policy_text.
+// here. control/instance replaces config and policy and has the services, reload.c replaces
+// policy_text.
 #pragma once
 
 #include "control/config/config.h"
@@ -11,9 +12,9 @@
 #include "control/daemon/fdb_file.h"
 #include "control/daemon/hotplug.h"
 #include "control/daemon/inof.h"
-#include "control/daemon/lldp.h"
 #include "control/daemon/metrics.h"
 #include "control/daemon/options.h"
+#include "control/daemon/owner.h"
 #include "control/daemon/process.h"
 #include "control/daemon/reload.h"
 #include "control/daemon/requests.h"
@@ -26,7 +27,6 @@
 #include "control/observe/observe.h"
 #include "drivers/live.h"
 
-struct autoecn;
 struct config_port_open;
 
 struct daemon {
@@ -41,7 +41,6 @@ struct daemon {
 	struct observe *observe;
 	struct eventlog *log;
 	struct cnplog *cnps;
-	struct burstlog *bursts;
 	struct reload *reload;
 	struct workers *workers;
 	struct hotplug *hotplug;
@@ -49,9 +48,7 @@ struct daemon {
 	struct fdb_file *fdb_file;
 	struct resolver *resolver; // NULL: the kernel is the control plane
 	struct plane *plane; // control_plane: linux; else NULL
-	struct autoecn *auto_ecn; // NULL before the switch has been made
-	struct lldp *lldp; // NULL before the switch has been made
-	struct inof_agent *inof; // the same
+	struct inof_requests *inof;
 	struct requests *requests;
 	struct metrics *metrics; // NULL: not served
 	struct web *web; // the same

@@ -501,17 +501,18 @@ static void write_line(const struct eventlog *l, const struct kept *k)
 	json_object_put(tail);
 }
 
-// "%s warning ...": the word behind the name of the switch.
-static int priority_of(const char *fmt)
+// "sw1 warning ...": by the word behind the name of the switch.
+static int priority_of(const char *text)
 {
 	static const struct {
-		const char *begin;
+		const char *word;
 		int priority;
-	} rows[] = {{"%s alarm ", JOURNAL_ALARM}, {"%s error ", JOURNAL_ALARM},
-		    {"%s warning ", JOURNAL_WARNING}, {"%s info ", JOURNAL_INFO}};
+	} rows[] = {{" alarm ", JOURNAL_ALARM}, {" error ", JOURNAL_ALARM},
+		    {" warning ", JOURNAL_WARNING}, {" info ", JOURNAL_INFO}};
+	const char *behind = text + strcspn(text, " ");
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		if (strncmp(fmt, rows[i].begin, strlen(rows[i].begin)) == 0)
+		if (strncmp(behind, rows[i].word, strlen(rows[i].word)) == 0)
 			return rows[i].priority;
 	return JOURNAL_NOTICE;
 }
@@ -521,14 +522,18 @@ void log_line(const char *fmt, ...)
 	struct timespec wall;
 	struct line line;
 	FILE *out = begin_line(&line);
+	char *text = NULL;
 	va_list ap;
 
 	clock_gettime(CLOCK_REALTIME, &wall);
 	write_time(out, &wall);
 	va_start(ap, fmt);
-	vfprintf(out, fmt, ap);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
 	va_end(ap);
-	end_line(out, &line, priority_of(fmt), NULL);
+	fputs(text != NULL ? text : fmt, out); // without memory for the values
+	end_line(out, &line, priority_of(text != NULL ? text : fmt), NULL);
+	free(text);
 }
 
 static uint8_t pool_of(unsigned type)

@@ -12,61 +12,25 @@
 
 #include "control/base/json_in.h"
 #include "control/daemon/daemon.h"
-#include "control/inof/hard_zoning.h"
 #include "control/inof/parted.h"
 #include "control/inof/registry.h"
+#include "control/instance/service.h"
 #include "control/observe/fact.h"
-#include "dataplane/switch_punt.h"
-#include "dataplane/switch_zones.h"
 
-enum { TAKEN_A_LOOP = 1024, ERR_LEN = 512, PAIRS = 100 };
+enum { ERR_LEN = 512, PAIRS = 100 };
 
-struct inof_agent {
+struct inof_requests {
 	struct daemon *d;
-	struct inof_registry *registry; // NULL: off
-	struct inof_zone *zones; // of `weirctl inof zone`
-	unsigned n_zones;
 	struct inof_zone *staged; // of weir-inof, up to "apply"; NULL: none has begun
 	unsigned n_staged;
-	struct hard_zoning hard_zoning;
 	char error[ERR_LEN];
 };
 
 const char inof_is_off[] = "inof is off: put inof: on into the policy file, then weirctl reload";
 
-static const uint8_t *inof_port_mac(void *arg, unsigned port)
+int inof_requests_create(struct daemon *d, struct inof_requests **out)
 {
-	const struct inof_agent *a = arg;
-
-	return switch_port(a->d->in.sw, port)->facts.mac;
-}
-
-static bool send_inof_frame(void *arg, unsigned port, const struct inof_frame *out)
-{
-	const struct inof_agent *a = arg;
-	struct control_frame f = {.port = (port_no_t)port, .len = out->len};
-
-	memcpy(f.bytes, out->bytes, out->len);
-	return switch_send(a->d->in.sw, &f, SEND_OTHER);
-}
-
-static void log_event(void *arg, const struct event *e, const char *about)
-{
-	const struct inof_agent *a = arg;
-
-	eventlog_add_about(a->d->log, e, about, e->t_ns);
-}
-
-static bool is_elsewhere(void *arg, unsigned port, const uint8_t mac[6], struct ip_key ip)
-{
-	const struct inof_agent *a = arg;
-
-	return switch_station_elsewhere(a->d->in.sw, port, mac, ip);
-}
-
-int inof_agent_create(struct daemon *d, struct inof_agent **out)
-{
-	struct inof_agent *a = calloc(1, sizeof(*a));
+	struct inof_requests *a = calloc(1, sizeof(*a));
 
 	if (a == NULL)
 		return -ENOMEM;
@@ -75,116 +39,24 @@ int inof_agent_create(struct daemon *d, struct inof_agent **out)
 	return 0;
 }
 
-static void free_zones(struct inof_zone *zones, unsigned n)
+static void end_stage(struct inof_requests *a)
 {
-	for (unsigned i = 0; i < n; i++)
-		inof_zone_fini(&zones[i]);
-	free(zones);
+	inof_zones_free(a->staged, a->n_staged);
+	a->staged = NULL;
+	a->n_staged = 0;
 }
 
-void inof_agent_destroy(struct inof_agent *a)
+void inof_requests_destroy(struct inof_requests *a)
 {
 	if (a == NULL)
 		return;
-	inof_destroy(a->registry);
-	free_zones(a->zones, a->n_zones);
-	free_zones(a->staged, a->n_staged);
+	end_stage(a);
 	free(a);
-}
-
-struct inof_registry *inof_agent_registry(const struct inof_agent *a)
-{
-	return a == NULL ? NULL : a->registry;
-}
-
-// ---- the policy
-
-// Hosts are told nothing where the whole of inof goes off: their connections stay.
-static int start_or_stop(struct inof_agent *a, bool on, uint64_t now_ns)
-{
-	static const struct inof_ops ops = {inof_port_mac, send_inof_frame, log_event,
-					    is_elsewhere};
-	int err = 0;
-
-	if (on && a->registry == NULL) {
-		err = inof_create(a->d->in.policy->n_ports, &ops, a,
-				  (uint32_t)(wall_now_ns() >> 10), daemon_any_seed(), &a->registry);
-		if (err == 0)
-			err = inof_set_zones(a->registry, INOF_ZONES_RUNTIME, a->zones, a->n_zones,
-					     now_ns);
-	}
-	if (!on) {
-		inof_destroy(a->registry);
-		a->registry = NULL;
-	}
-	observe_set_inof(a->d->observe, a->registry);
-	daemon_set_pace(a->d);
-	return err;
-}
-
-void inof_agent_new_policy(struct inof_agent *a, uint64_t now_ns)
-{
-	const struct inof_zone *zones;
-	struct inof_conf conf;
-	unsigned n;
-	int err;
-
-	if (a == NULL)
-		return;
-	err = start_or_stop(a, config_inof(a->d->in.config, &conf, &zones, &n), now_ns);
-	a->hard_zoning.wanted = conf.hard_zoning;
-	if (a->registry == NULL && err == 0)
-		return;
-	if (a->registry != NULL)
-		inof_set_conf(a->registry, &conf, now_ns);
-	if (err == 0) {
-		err = inof_set_zones(a->registry, INOF_ZONES_POLICY, zones, n, now_ns);
-	}
-	if (err != 0)
-		log_line("%s alarm inof: the zones of the policy are not in force: %s",
-			 a->d->in.policy->name,
-			 err == -ENOSPC ? "with those of weirctl and of the reflector there are "
-					  "more than 1000"
-					: "out of memory");
-}
-
-// ---- the control loop
-
-bool inof_agent_lldp(struct inof_agent *a, const struct control_frame *f, uint64_t now_ns)
-{
-	return a->registry != NULL &&
-	       inof_lldp(a->registry, f->port, f->bytes, f->len, now_ns);
-}
-
-bool inof_agent_is_busy(const struct inof_agent *a)
-{
-	return a->registry != NULL && inof_is_busy(a->registry);
-}
-
-void inof_agent_loop(struct inof_agent *a, uint64_t now_ns)
-{
-	struct control_frame f;
-
-	if (hard_zoning_loop(&a->hard_zoning, a->d->in.sw, a->registry, now_ns))
-		log_line("%s alarm inof: hard_zoning has the zones of before: out of memory",
-			 a->d->in.policy->name);
-	if (a->registry == NULL)
-		return;
-	for (unsigned i = 0; i < a->d->in.policy->n_ports; i++) {
-		inof_link(a->registry, i, switch_link_up(a->d->in.sw, i), now_ns);
-		inof_fault(a->registry, i,
-			   switch_in_storm(a->d->in.sw, i) ? INOF_PFC_STORM : INOF_NO_FAULT,
-			   now_ns);
-	}
-	for (unsigned i = 0;
-	     i < TAKEN_A_LOOP && switch_next_punt(a->d->in.sw, 1 << PUNT_INOF, &f); i++)
-		inof_receive(a->registry, f.port, f.bytes, f.len, now_ns);
-	inof_poll(a->registry, now_ns);
 }
 
 // ---- zones of the running switch
 
-__attribute__((format(printf, 2, 3))) static const char *format_inof_error(struct inof_agent *a,
+__attribute__((format(printf, 2, 3))) static const char *format_inof_error(struct inof_requests *a,
 									   const char *fmt, ...)
 {
 	va_list ap;
@@ -222,7 +94,7 @@ static bool name_holds(const char *name)
 	       strspn(name, letters) == strlen(name) && strcmp(name, "default") != 0;
 }
 
-static const char *add_member(struct inof_agent *a, struct inof_zone *z, const char *text,
+static const char *add_member(struct inof_requests *a, struct inof_zone *z, const char *text,
 			      inof_port_fn *port)
 {
 	struct inof_member m;
@@ -239,7 +111,7 @@ static const char *add_member(struct inof_agent *a, struct inof_zone *z, const c
 	return inof_zone_add(z, text, &m) == 0 ? NULL : "out of memory";
 }
 
-static const char *remove_member(struct inof_agent *a, struct inof_zone *z, const char *text)
+static const char *remove_member(struct inof_requests *a, struct inof_zone *z, const char *text)
 {
 	unsigned i = 0;
 
@@ -254,7 +126,7 @@ static const char *remove_member(struct inof_agent *a, struct inof_zone *z, cons
 }
 
 // Changes a copy of the zones; *n of them.
-static const char *change(struct inof_agent *a, struct inof_zone *zones, unsigned *n, bool add,
+static const char *change(struct inof_requests *a, struct inof_zone *zones, unsigned *n, bool add,
 			  const char *name, struct json_object *members)
 {
 	unsigned i = find_zone(zones, *n, name);
@@ -276,11 +148,12 @@ static const char *change(struct inof_agent *a, struct inof_zone *zones, unsigne
 	if (error == NULL && (zones[i].n == 0 || (!add && n_members == 0))) {
 		inof_zone_fini(&zones[i]);
 		memmove(&zones[i], &zones[i + 1], (--*n - i) * sizeof(zones[0]));
+		zones[*n] = (struct inof_zone){0};
 	}
 	return error;
 }
 
-static bool is_of_policy(const struct inof_agent *a, const char *name)
+static bool is_of_policy(const struct inof_requests *a, const char *name)
 {
 	const struct inof_zone *zones;
 	struct inof_conf conf;
@@ -307,20 +180,21 @@ static struct json_object *rows_of_pairs(const struct inof_pair *pairs, unsigned
 	return rows;
 }
 
-// Puts the zones of `weirctl inof zone` in force. *data: see inof_agent_zone. Without memory for
-// the two sights the list is empty.
-static int set_zones(struct inof_agent *a, const struct inof_zone *zones, unsigned n,
-		     uint64_t now_ns, struct json_object **data)
+// Puts the zones of `weirctl inof zone` in force and, if 0, has taken them over. *data: see
+// inof_change_zone. Without memory for the two sights the list is empty.
+static int set_zones(struct inof_requests *a, struct inof_zone *zones, unsigned n,
+		     struct json_object **data)
 {
-	struct inof_sight *before = inof_sight_take(a->registry), *after = NULL;
-	int err = inof_set_zones(a->registry, INOF_ZONES_RUNTIME, zones, n, now_ns);
+	const struct inof_registry *registry = instance_inof(&a->d->in);
+	struct inof_sight *before = inof_sight_take(registry), *after = NULL;
+	int err = instance_set_inof_zones(&a->d->in, zones, n);
 	struct inof_pair pairs[PAIRS];
 	unsigned n_pairs = 0;
 
 	if (before != NULL && err == 0)
-		after = inof_sight_take(a->registry);
+		after = inof_sight_take(registry);
 	if (after != NULL)
-		n_pairs = inof_parted(a->registry, before, after, pairs, PAIRS);
+		n_pairs = inof_parted(registry, before, after, pairs, PAIRS);
 	free(before);
 	free(after);
 	if (err != 0)
@@ -331,16 +205,16 @@ static int set_zones(struct inof_agent *a, const struct inof_zone *zones, unsign
 	return 0;
 }
 
-const char *inof_agent_zone(struct inof_agent *a, bool add, const char *zone,
-			    struct json_object *members, uint64_t now_ns,
-			    struct json_object **data)
+const char *inof_change_zone(struct inof_requests *a, bool add, const char *zone,
+			     struct json_object *members, struct json_object **data)
 {
+	unsigned n_before, n;
+	const struct inof_zone *zones = instance_inof_zones(&a->d->in, &n_before);
 	struct inof_zone *copy;
-	unsigned n = a->n_zones;
 	const char *error = NULL;
 	int err = 0;
 
-	if (inof_agent_registry(a) == NULL)
+	if (instance_inof(&a->d->in) == NULL)
 		return inof_is_off;
 	if (!name_holds(zone))
 		return bad_name;
@@ -349,31 +223,26 @@ const char *inof_agent_zone(struct inof_agent *a, bool add, const char *zone,
 	if (is_of_policy(a, zone))
 		return format_inof_error(a, "zone %s is the policy's: change its members in the "
 					    "file, then weirctl reload", zone);
+	n = n_before;
 	copy = calloc(n + 1, sizeof(*copy));
 	for (unsigned i = 0; copy != NULL && err == 0 && i < n; i++)
-		err = inof_zone_copy(&copy[i], &a->zones[i]);
+		err = inof_zone_copy(&copy[i], &zones[i]);
 	if (copy == NULL || err != 0)
 		error = "out of memory";
 	else
 		error = change(a, copy, &n, add, zone, members);
 	if (error == NULL)
-		err = set_zones(a, copy, n, now_ns, data);
+		err = set_zones(a, copy, n, data);
 	if (error == NULL && err != 0)
 		error = err == -ENOSPC ? "there are 1000 zones already" : "out of memory";
-	if (error != NULL) {
-		if (copy != NULL)
-			free_zones(copy, a->n_zones + 1);
-		return error;
-	}
-	free_zones(a->zones, a->n_zones);
-	a->zones = copy;
-	a->n_zones = n;
-	return NULL;
+	if (error != NULL)
+		inof_zones_free(copy, n_before + 1);
+	return error;
 }
 
 // ---- zones of a reflector: for all switches, so the ports of this one are no members
 
-static const char *stage(struct inof_agent *a, const char *name, struct json_object *members)
+static const char *stage(struct inof_requests *a, const char *name, struct json_object *members)
 {
 	unsigned i;
 	struct inof_zone *z;
@@ -402,14 +271,7 @@ static const char *stage(struct inof_agent *a, const char *name, struct json_obj
 	return error;
 }
 
-static void end_stage(struct inof_agent *a)
-{
-	free_zones(a->staged, a->n_staged);
-	a->staged = NULL;
-	a->n_staged = 0;
-}
-
-static const char *run_zones_step(struct inof_agent *a, struct json_object *request,
+static const char *run_zones_step(struct inof_requests *a, struct json_object *request,
 				  uint64_t now_ns)
 {
 	const char *what = text_in(request, "step");
@@ -429,19 +291,20 @@ static const char *run_zones_step(struct inof_agent *a, struct json_object *requ
 	}
 	if (what == NULL || strcmp(what, "apply") != 0)
 		return "inof_zones has the steps begin, add and apply";
-	err = inof_set_zones(a->registry, INOF_ZONES_PEER, a->staged, a->n_staged, now_ns);
+	err = inof_set_zones(instance_inof(&a->d->in), INOF_ZONES_PEER, a->staged, a->n_staged,
+			     now_ns);
 	end_stage(a);
 	return err == 0		? NULL
 	       : err == -ENOSPC ? "with the zones of this switch there are more than 1000"
 				: "out of memory";
 }
 
-const char *inof_agent_peer_zones(struct inof_agent *a, struct json_object *request,
+const char *inof_take_peer_zones(struct inof_requests *a, struct json_object *request,
 				  uint64_t now_ns)
 {
 	const char *error;
 
-	if (inof_agent_registry(a) == NULL)
+	if (instance_inof(&a->d->in) == NULL)
 		return inof_is_off;
 	error = run_zones_step(a, request, now_ns);
 	if (error != NULL)

@@ -12,7 +12,6 @@
 
 #include "control/base/diag.h"
 #include "control/config/port_open.h"
-#include "control/daemon/auto_ecn.h"
 #include "control/daemon/daemon.h"
 #include "control/observe/fact.h"
 #include "dataplane/base/bits.h"
@@ -55,7 +54,6 @@ struct reload {
 	char *path;
 	unsigned n_changes;
 	char *next_text, *next_path; // of a file that is to be published
-	uint64_t now_ns; // of reload_poll()
 	uint64_t haste_end_ns;
 	bool to_log; // no client waits: the log gets the report
 	bool for_ports; // a port has another device
@@ -218,11 +216,6 @@ static int set_keeps(struct daemon *d, const struct config *next, const char *fi
 	return -EIO;
 }
 
-static uint64_t now_in_model(const struct reload *r, uint64_t now_ns)
-{
-	return model_time_ns(config_time_scale(r->d->in.config), now_ns);
-}
-
 static void forget_confirmed(struct reload *r)
 {
 	free(r->confirmed.text);
@@ -231,10 +224,12 @@ static void forget_confirmed(struct reload *r)
 }
 
 // Keeps text and path of the policy that goes, where the policy that comes is not confirmed.
-static void file_published(struct reload *r)
+void reload_published(struct reload *r)
 {
 	struct daemon *d = r->d;
 
+	if (d->in.retired_config == NULL)
+		return; // the same file
 	forget_confirmed(r);
 	r->confirmed.text = d->policy_text;
 	r->confirmed.path = r->path;
@@ -244,24 +239,6 @@ static void file_published(struct reload *r)
 	r->path = r->next_path;
 	r->next_text = r->next_path = NULL;
 	reload_describe(r);
-}
-
-// Besides the workers only this thread keeps a policy.
-static void policy_published(void *arg, uint64_t model_ns)
-{
-	struct daemon *d = arg;
-	uint64_t now_ns = d->reload->now_ns;
-
-	(void)model_ns;
-	resolver_new_policy(d->resolver, now_ns);
-	plane_new_policy(d->plane, now_ns);
-	lldp_new_policy(d->lldp, now_ns);
-	auto_ecn_new_policy(d, now_ns);
-	eventlog_new_policy(d->log, d->in.policy);
-	if (d->in.retired_config == NULL)
-		return;
-	file_published(d->reload);
-	inof_agent_new_policy(d->inof, now_ns);
 }
 
 static const char reload_late_text[] =
@@ -285,14 +262,11 @@ static bool reload_pause_text(const struct reload *r, char out[RELOAD_PAUSE_LEN]
 	return n != 0;
 }
 
-static void policy_settled(void *arg, uint64_t model_ns)
+void reload_settled(struct reload *r, uint64_t now_ns)
 {
-	struct daemon *d = arg;
-	struct reload *r = d->reload;
-	uint64_t now_ns = r->now_ns;
+	struct daemon *d = r->d;
 	char text[RELOAD_PAUSE_LEN];
 
-	(void)model_ns;
 	if (r->to_log && reload_pause_text(r, text))
 		log_line("%s info reload: %s", d->in.policy->name, text);
 	if (r->to_log && d->in.change.late)
@@ -305,14 +279,11 @@ static void policy_settled(void *arg, uint64_t model_ns)
 	reload_describe(r);
 }
 
-const struct instance_ops reload_instance_ops = {policy_published, policy_settled};
-
 static void roll_back_in_time(struct reload *r, uint64_t now_ns);
 
 void reload_poll(struct reload *r, uint64_t now_ns)
 {
-	r->now_ns = now_ns;
-	instance_step(&r->d->in, now_in_model(r, now_ns));
+	instance_step(&r->d->in, now_ns);
 	if (r->confirm_end_ns != 0 && now_ns >= r->confirm_end_ns && !reload_pending(r))
 		roll_back_in_time(r, now_ns);
 }
@@ -324,13 +295,10 @@ bool reload_in_haste(const struct reload *r, uint64_t now_ns)
 
 static void begin_reload(struct reload *r, const struct candidate *c, uint64_t now_ns)
 {
-	uint64_t model_ns = now_in_model(r, now_ns);
-
 	r->next_text = c->text;
 	r->next_path = c->path;
 	r->to_log = false;
-	instance_reload(&r->d->in, c->config, c->policy, model_ns,
-			now_in_model(r, now_ns + CHANGE_LATE_NS) - model_ns);
+	instance_reload(&r->d->in, c->config, c->policy, now_ns, CHANGE_LATE_NS);
 	reload_poll(r, now_ns);
 	r->haste_end_ns = now_ns + HASTE_NS;
 }

@@ -25,11 +25,7 @@
 
 struct daemon;
 struct json_object;
-struct instance_ops;
 struct reload;
-
-// The instance of the daemon calls these during a reload. Their arg is the struct daemon.
-extern const struct instance_ops reload_instance_ops;
 
 // For a daemon whose policy runs. 0 or -ENOMEM.
 __attribute__((warn_unused_result)) int reload_create(struct daemon *d, struct reload **out);
@@ -50,6 +46,9 @@ __attribute__((warn_unused_result)) int reload_for_ports(struct reload *r, uint6
 // the same, so frames that wait for a next hop go on waiting. False: there is no memory; nothing
 // has changed.
 bool reload_for_routes(struct reload *r, uint64_t now_ns);
+// The instance has published a policy, or freed the policy before (control/instance/instance.h).
+void reload_published(struct reload *r);
+void reload_settled(struct reload *r, uint64_t now_ns);
 // Once per control loop: publishes after a pause, and notices that all workers run on the policy.
 void reload_poll(struct reload *r, uint64_t now_ns);
 // Classes are paused for a reload: the control loop must not rest.

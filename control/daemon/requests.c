@@ -18,6 +18,7 @@
 #include "control/daemon/inof_peers.h"
 #include "control/daemon/server.h"
 #include "control/inof/registry.h"
+#include "control/instance/service.h"
 #include "control/observe/fact.h"
 #include "dataplane/iface.h"
 #include "dataplane/switch_flows.h"
@@ -392,8 +393,8 @@ static const char *on_inof_zone(struct requests *r, struct request *q, bool add)
 	struct json_object *members = NULL;
 
 	json_object_object_get_ex(q->json, KEY(INOF_ZONES, members), &members);
-	return inof_agent_zone(r->d->inof, add, text_in(q->json, KEY(INOF_ZONES, zone)), members,
-			       r->now_ns, &q->data);
+	return inof_change_zone(r->d->inof, add, text_in(q->json, KEY(INOF_ZONES, zone)), members,
+				&q->data);
 }
 
 static const char *on_inof_zone_add(struct requests *r, struct request *q)
@@ -412,10 +413,10 @@ static const char *on_inof_local(struct requests *r, struct request *q)
 {
 	const char *digest = text_in(q->json, "digest");
 
-	if (inof_agent_registry(r->d->inof) == NULL)
+	if (instance_inof(&r->d->in) == NULL)
 		return inof_is_off;
 	if (digest == NULL) {
-		q->data = inof_peers_rows(inof_agent_registry(r->d->inof), true, r->now_ns);
+		q->data = inof_peers_rows(instance_inof(&r->d->in), true, r->now_ns);
 		return NULL;
 	}
 	wait_for(r, q, PENDING_INOF, 0);
@@ -425,14 +426,14 @@ static const char *on_inof_local(struct requests *r, struct request *q)
 
 static const char *on_inof_peer(struct requests *r, struct request *q)
 {
-	struct inof_registry *registry = inof_agent_registry(r->d->inof);
+	struct inof_registry *registry = instance_inof(&r->d->in);
 
 	return registry == NULL ? inof_is_off : inof_peers_say(registry, q->json, r->now_ns);
 }
 
 static const char *on_inof_reflectors(struct requests *r, struct request *q)
 {
-	struct inof_registry *registry = inof_agent_registry(r->d->inof);
+	struct inof_registry *registry = instance_inof(&r->d->in);
 
 	return registry == NULL ? inof_is_off
 				: inof_peers_reflectors(registry, q->json, r->now_ns);
@@ -440,7 +441,7 @@ static const char *on_inof_reflectors(struct requests *r, struct request *q)
 
 static const char *on_inof_zones(struct requests *r, struct request *q)
 {
-	return inof_agent_peer_zones(r->d->inof, q->json, r->now_ns);
+	return inof_take_peer_zones(r->d->inof, q->json, r->now_ns);
 }
 
 static const struct command {
@@ -533,7 +534,7 @@ static const char *late(const struct pending *p)
 static enum pending_verdict step_inof(const struct requests *r, struct pending *p,
 				      struct json_object **data)
 {
-	const struct inof_registry *registry = inof_agent_registry(r->d->inof);
+	const struct inof_registry *registry = instance_inof(&r->d->in);
 
 	if (registry == NULL)
 		return PENDING_TIMEOUT;
@@ -552,7 +553,7 @@ static void step_pending(struct requests *r, unsigned client)
 	struct pending p;
 	struct reload_request *reload = &r->reload[client];
 	struct scan_time now = {r->now_ns,
-				model_time_ns(config_time_scale(d->in.config), r->now_ns)};
+				model_time_ns(instance_time_scale(&d->in), r->now_ns)};
 	struct json_object *data = NULL;
 	const char *error = NULL;
 	enum pending_verdict v;
@@ -621,7 +622,7 @@ int requests_create(struct daemon *d, int listen_fd, struct requests **out)
 	struct requests *r = calloc(1, sizeof(*r));
 	const struct capture_answers answers = {.arg = r, .answer = reply_to_client};
 	const struct capture_times times = {.wall_ns = wall_now_ns,
-					    .time_scale = config_time_scale(d->in.config)};
+					    .time_scale = instance_time_scale(&d->in)};
 	int err;
 
 	if (r == NULL || capture_create(d->in.sw, &times, &answers, &r->capture) != 0) {

@@ -304,7 +304,7 @@ static void print_hello(const struct web *w, FILE *out)
 	fputs("event: hello\ndata: {\"name\": ", out);
 	columns_text(switch_policy(w->d->in.sw)->name, out);
 	fprintf(out, ", \"version\": \"%s\", \"time_scale\": %" PRIu32 "}\n\n", WEIR_VERSION,
-		config_time_scale(w->d->in.config));
+		instance_time_scale(&w->d->in));
 }
 
 // The text of a step: for streams that are fresh, or for the others. NULL: no memory.
@@ -346,13 +346,13 @@ static void push_to(struct web *w, bool fresh)
 
 static void stream_step(struct web *w, uint64_t now_ns)
 {
-	uint64_t model_ns = model_time_ns(config_time_scale(w->d->in.config), now_ns);
+	uint64_t model_ns = model_time_ns(instance_time_scale(&w->d->in), now_ns);
 
 	if (!columns_ready(w))
 		return;
 	frames_forget(w->frames);
 	frames_begin(w->frames, model_ns, true);
-	columns_read(w->d->in.sw, w->d->auto_ecn, model_ns, put_live_value, w);
+	columns_read(&w->d->in, model_ns, put_live_value, w);
 	push_to(w, false);
 	push_to(w, true); // after the others: a stream that is fresh no more has all of this step
 	w->n_sent = frames_n_columns(w->frames);

@@ -206,7 +206,7 @@ static void give_orders(struct workers *s, uint64_t now_ns)
 		const struct pfc_params *p = &policy->ports[i].pfc;
 		struct standin_order o = standin_order(standin_classes(s, i), p->speed_bps,
 						       p->refresh_ns,
-						       config_time_scale(s->d->in.config));
+						       instance_time_scale(&s->d->in));
 
 		gauge_set(&shared->ports[i].order,
 			  shared->ports[i].ifindex != 0 ? standin_pack(o) : 0);
@@ -259,7 +259,7 @@ int workers_start(struct workers *s)
 				     .id = i,
 				     .busy_poll =
 					     d->opt->busy_poll || config_busy_poll(d->in.config),
-				     .time_scale = config_time_scale(d->in.config),
+				     .time_scale = instance_time_scale(&d->in),
 				     .beat = &shared->workers[i].beat,
 				     .limits = &shared->limits,
 				     .n_ports = switch_policy(d->in.sw)->n_ports};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The hosts of iNOF on a switch, their zones, and what each host has been told: docs/inof.md. The
-// daemon gives it frames, links, storms and real time; tests give it a clock of their own. It knows
-// frames as bytes and no driver. One thread calls everything.
+// service (control/instance/inof.c) gives it frames, links, storms and time. It knows frames as
+// bytes and no driver. One thread calls everything.
 //
 // A host is an address. LLDP registers it by chassis ID and port ID, at one port of the switch, or
 // a peer, which is another switch. A host is online while it is registered and its port has no
@@ -171,7 +171,8 @@ unsigned inof_reflectors(const struct inof_registry *r, const struct inof_reflec
 
 // Ages hosts and sends what is due. To be called at inof_next_ns(), or often.
 void inof_poll(struct inof_registry *r, uint64_t now_ns);
-uint64_t inof_next_ns(const struct inof_registry *r); // UINT64_MAX: nothing is due
+// For tests: UINT64_MAX: nothing is due.
+uint64_t inof_next_ns(const struct inof_registry *r);
 
 // ---- readers
 
@@ -194,7 +195,7 @@ struct inof_host_view {
 // must be told that it went.
 bool inof_host(const struct inof_registry *r, unsigned i, uint64_t now_ns,
 	       struct inof_host_view *out);
-unsigned inof_n_hosts(const struct inof_registry *r);
+unsigned inof_n_hosts(const struct inof_registry *r); // for tests
 // Grows when a host comes, goes, or has other zones or roles; also at other times.
 uint64_t inof_change(const struct inof_registry *r);
 

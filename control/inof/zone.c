@@ -121,6 +121,13 @@ void inof_zone_fini(struct inof_zone *z)
 	z->members = NULL;
 }
 
+void inof_zones_free(struct inof_zone *zones, unsigned n)
+{
+	for (unsigned i = 0; zones != NULL && i < n; i++)
+		inof_zone_fini(&zones[i]);
+	free(zones);
+}
+
 int inof_zone_copy(struct inof_zone *to, const struct inof_zone *from)
 {
 	*to = (struct inof_zone){0};

@@ -55,6 +55,7 @@ const char *inof_member_parse(const char *text, inof_port_fn *port, const void *
 __attribute__((warn_unused_result)) int inof_zone_add(struct inof_zone *z, const char *text,
 						      const struct inof_member *m);
 void inof_zone_fini(struct inof_zone *z);
+void inof_zones_free(struct inof_zone *zones, unsigned n); // and all of them; NULL is fine
 // A zone with the same members. 0 or -ENOMEM, and *to is empty.
 __attribute__((warn_unused_result)) int inof_zone_copy(struct inof_zone *to,
 						       const struct inof_zone *from);

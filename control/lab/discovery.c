@@ -6,53 +6,20 @@
 #include <string.h>
 
 #include "control/lab/fabric.h"
-#include "control/lab/inof.h"
-#include "control/lldp/local.h"
-#include "dataplane/switch_punt.h"
+#include "control/lldp/agent.h"
 
-// A switch or a host.
 struct speaker {
 	struct fabric *f;
 	uint32_t i;
 	struct lldp_agent *agent; // NULL: it does not speak
-	uint64_t mismatches[POLICY_MAX_PORTS]; // of a switch, by port
 };
 
 struct discovery {
 	struct fabric *f;
-	struct speaker *switches, *hosts;
+	struct speaker *hosts;
 };
 
 // ---- what they say, and how it leaves
-static bool switch_says(void *arg, unsigned port, struct lldp_local *out)
-{
-	const struct speaker *s = arg;
-	const struct weir_switch *sw = s->f->switches[s->i].in.sw;
-
-	return lldp_describe(switch_policy(sw), port, switch_port(sw, 0)->facts.mac,
-			     switch_port(sw, port)->facts.mac, out);
-}
-
-static bool switch_sends(void *arg, unsigned port, const uint8_t *bytes, uint16_t len)
-{
-	const struct speaker *s = arg;
-	struct fabric_switch *sw = &s->f->switches[s->i];
-	struct control_frame f = {.port = (port_no_t)port, .len = len};
-
-	memcpy(f.bytes, bytes, len);
-	actor_poke(&sw->actor);
-	return switch_send(sw->in.sw, &f, SEND_OTHER);
-}
-
-static void switch_event(void *arg, const struct event *e, const char *about)
-{
-	struct speaker *s = arg;
-
-	(void)about;
-	if (e->type == EVENT_DCBX_MISMATCH)
-		s->mismatches[e->port]++;
-}
-
 static bool host_says(void *arg, unsigned port, struct lldp_local *out)
 {
 	static const char name[] = "eth0";
@@ -98,14 +65,6 @@ static void host_event(void *arg, const struct event *e, const char *about)
 }
 
 // ---- making
-static bool switch_speaks(const struct policy *p)
-{
-	for (uint32_t i = 0; i < p->n_ports; i++)
-		if (p->ports[i].lldp.on)
-			return true;
-	return false;
-}
-
 // The NIC has PFC in the classes that the host says, or that it has taken from its switch.
 static void set_pfc(const struct speaker *host)
 {
@@ -118,56 +77,41 @@ static void set_pfc(const struct speaker *host)
 	nic_set_pfc(host->f->hosts[host->i].nic, v.active);
 }
 
-static int make_speaker(struct discovery *d, struct speaker *s, uint32_t i, unsigned n_ports,
-			bool is_host)
+static int make_speaker(struct fabric *f, uint32_t i, struct speaker *s)
 {
-	static const struct lldp_agent_ops of_switch = {switch_says, switch_sends, switch_event};
-	static const struct lldp_agent_ops of_host = {host_says, host_sends, host_event};
-	int err;
+	static const struct lldp_agent_ops ops = {host_says, host_sends, host_event};
 
-	*s = (struct speaker){.f = d->f, .i = i};
-	if (n_ports == 0)
+	*s = (struct speaker){.f = f, .i = i};
+	if (!f->sc->hosts[i].lldp.on)
 		return 0;
-	err = lldp_agent_create(n_ports, is_host ? &of_host : &of_switch, s, &s->agent);
-	if (err == 0)
-		lldp_local_changed(s->agent, 0);
-	if (err == 0 && is_host)
-		set_pfc(s);
-	return err;
-}
-
-bool discovery_wanted(const struct fabric *f)
-{
-	for (uint32_t i = 0; i < f->sc->n_switches; i++)
-		if (switch_speaks(f->switches[i].in.policy))
-			return true;
-	for (uint32_t i = 0; i < f->sc->n_hosts; i++)
-		if (f->sc->hosts[i].lldp.on)
-			return true;
-	return false;
+	if (lldp_agent_create(1, &ops, s, &s->agent) != 0)
+		return -ENOMEM;
+	lldp_local_changed(s->agent, 0);
+	set_pfc(s);
+	return 0;
 }
 
 int discovery_create(struct fabric *f, struct discovery **out)
 {
 	const struct scenario *sc = f->sc;
 	struct discovery *d;
+	uint32_t first = 0;
 	int err = 0;
 
-	if (!discovery_wanted(f))
+	while (first < sc->n_hosts && !sc->hosts[first].lldp.on)
+		first++;
+	if (first == sc->n_hosts)
 		return 0;
 	d = calloc(1, sizeof(*d));
 	if (d == NULL)
 		return -ENOMEM;
 	*out = d;
 	d->f = f;
-	d->switches = calloc(sc->n_switches + 1, sizeof(d->switches[0]));
-	d->hosts = calloc(sc->n_hosts + 1, sizeof(d->hosts[0]));
-	if (d->switches == NULL || d->hosts == NULL)
+	d->hosts = calloc(sc->n_hosts, sizeof(d->hosts[0]));
+	if (d->hosts == NULL)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < sc->n_switches && err == 0; i++)
-		err = make_speaker(d, &d->switches[i], i, f->switches[i].in.policy->n_ports, false);
 	for (uint32_t i = 0; i < sc->n_hosts && err == 0; i++)
-		err = make_speaker(d, &d->hosts[i], i, sc->hosts[i].lldp.on ? 1 : 0, true);
+		err = make_speaker(f, i, &d->hosts[i]);
 	return err;
 }
 
@@ -175,31 +119,13 @@ void discovery_destroy(struct discovery *d)
 {
 	if (d == NULL)
 		return;
-	for (uint32_t i = 0; d->switches != NULL && i < d->f->sc->n_switches; i++)
-		lldp_agent_destroy(d->switches[i].agent);
 	for (uint32_t i = 0; d->hosts != NULL && i < d->f->sc->n_hosts; i++)
 		lldp_agent_destroy(d->hosts[i].agent);
-	free(d->switches);
 	free(d->hosts);
 	free(d);
 }
 
 // ---- running
-static void look_at_switch(struct speaker *s, uint64_t now_ns)
-{
-	struct fabric_switch *sw = &s->f->switches[s->i];
-	struct control_frame f;
-
-	while (switch_next_punt(sw->in.sw, 1 << PUNT_LLDP, &f))
-		if (!lab_inof_lldp(s->f->inof, s->i, &f, now_ns))
-			lldp_receive(s->agent, f.port, f.bytes, f.len, now_ns);
-	for (uint32_t p = 0; p < sw->in.policy->n_ports; p++)
-		lldp_link(s->agent, p, switch_link_up(sw->in.sw, p), now_ns);
-	lldp_poll(s->agent, now_ns);
-	if (!instance_reloads(&sw->in) && lldp_pfc_has_changed(sw->in.policy, s->agent))
-		fabric_new_policy(sw);
-}
-
 static void poll_host_agent(struct speaker *s, uint64_t now_ns)
 {
 	const struct fabric *f = s->f;
@@ -217,14 +143,6 @@ void discovery_look(struct discovery *d, uint64_t now_ns)
 		return;
 	for (uint32_t i = 0; i < d->f->sc->n_hosts; i++)
 		poll_host_agent(&d->hosts[i], now_ns);
-	for (uint32_t i = 0; i < d->f->sc->n_switches; i++)
-		look_at_switch(&d->switches[i], now_ns);
-}
-
-void discovery_new_policy(struct discovery *d, uint32_t sw, uint64_t now_ns)
-{
-	if (d != NULL)
-		lldp_local_changed(d->switches[sw].agent, now_ns);
 }
 
 void discovery_received(struct discovery *d, uint32_t host, const uint8_t *frame, uint32_t len,
@@ -232,23 +150,4 @@ void discovery_received(struct discovery *d, uint32_t host, const uint8_t *frame
 {
 	lldp_receive(d->hosts[host].agent, 0, frame, len, now_ns);
 	set_pfc(&d->hosts[host]);
-}
-
-const struct lldp_agent *discovery_agent(const struct discovery *d, uint32_t sw)
-{
-	return d == NULL ? NULL : d->switches[sw].agent;
-}
-
-enum dcbx_state discovery_state(const struct discovery *d, uint32_t sw, unsigned port)
-{
-	struct dcbx_view v = {.state = DCBX_OFF};
-
-	if (d != NULL)
-		lldp_dcbx(d->switches[sw].agent, port, &v);
-	return v.state;
-}
-
-uint64_t discovery_mismatches(const struct discovery *d, uint32_t sw, unsigned port)
-{
-	return d == NULL ? 0 : d->switches[sw].mismatches[port];
 }

@@ -7,13 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/lab/bursts.h"
 #include "control/lab/chain.h"
 #include "control/lab/discovery.h"
 #include "control/lab/ideal.h"
 #include "control/lab/inof.h"
 #include "control/lab/lab_capture.h"
-#include "control/lab/thresholds.h"
 #include "control/observe/observe.h"
 #include "dataplane/base/units.h"
 #include "dataplane/switch_impair.h"
@@ -21,7 +19,8 @@
 #include "dataplane/switch_routes.h"
 #include "dataplane/worker.h"
 
-enum { CONTROL_EVERY_NS = 1000000, EVENTS_A_CALL = 64, PASSES = 3 };
+enum { CONTROL_EVERY_NS = 1000000, PASSES = 3, ERR_LEN = 256 };
+enum { LINKS_EVERY_NS = 4 * MS_NS }; // as a live switch with iNOF looks at its links
 
 // ---- derived routes
 // Derived routes follow the ports that are up: a next hop is left out on every switch while no
@@ -114,13 +113,10 @@ static void tell_new_policy(void *arg, uint64_t now_ns)
 {
 	struct fabric_switch *s = arg;
 	struct fabric *f = s->fabric;
-	uint32_t i = (uint32_t)(s - f->switches);
 
+	(void)now_ns;
 	tell_trimmed_dscps(f, s->in.policy);
-	discovery_new_policy(f->discovery, i, now_ns);
-	lab_inof_new_policy(f->inof, i, now_ns);
-	f->out_of_memory |= !thresholds_new_policy(s, now_ns);
-	fabric_track(f, i);
+	fabric_track(f, (uint32_t)(s - f->switches));
 	actor_poke(&s->actor);
 }
 
@@ -133,8 +129,6 @@ static void settled(void *arg, uint64_t now_ns)
 	if (s->wants_policy)
 		reload_now(s);
 }
-
-static const struct instance_ops instance_ops = {tell_new_policy, settled};
 
 // Each reload is laid over what the switch started with, so the last one counts.
 static void reload_now(struct fabric_switch *s)
@@ -161,11 +155,72 @@ static void reload_now(struct fabric_switch *s)
 	diags_fini(&d);
 }
 
-void fabric_new_policy(struct fabric_switch *s)
+// The policy of the switch once more, as its services want it now.
+static int renew_policy(void *arg, uint64_t now_ns, char *err, size_t err_len)
 {
+	struct fabric_switch *s = arg;
+
+	(void)now_ns, (void)err, (void)err_len;
 	s->wants_policy = true;
 	reload_now(s);
+	return 0;
 }
+
+// ---- what else a switch asks of the fabric
+
+static void hear_event(void *arg, const struct event *e, const char *about, uint64_t now_ns)
+{
+	struct fabric_switch *s = arg;
+	struct fabric *f = s->fabric;
+	uint32_t i = (uint32_t)(s - f->switches);
+	struct fabric_loss *l = &f->first_loss;
+
+	(void)about, (void)now_ns;
+	storm_log_event(&f->storms, i, e);
+	if (e->type == EVENT_DCBX_MISMATCH)
+		s->mismatches[e->port]++;
+	if (e->type != EVENT_LOSSLESS_DROP)
+		return;
+	f->n_events++;
+	if (!l->seen || e->t_ns < l->t_ns)
+		*l = (struct fabric_loss){true, i, e->port, e->cls, e->t_ns, l->count};
+	l->count++;
+}
+
+// What was wrong with a policy was said before the run; only memory can be short now.
+static void stop_short_of_memory(void *arg, enum trouble_severity severity, const char *text)
+{
+	struct fabric_switch *s = arg;
+
+	(void)severity, (void)text;
+	s->fabric->out_of_memory = true;
+}
+
+static void poke_workers(void *arg)
+{
+	struct fabric_switch *s = arg;
+
+	actor_poke(&s->actor);
+}
+
+static void choose_inof_seeds(void *arg, uint32_t *seq, uint64_t *hash)
+{
+	const struct fabric_switch *s = arg;
+	uint32_t i = (uint32_t)(s - s->fabric->switches);
+
+	*seq = (uint32_t)scenario_seed(s->fabric->sc, "inof", i);
+	*hash = i;
+}
+
+static const struct instance_ops instance_ops = {
+	.new_policy = tell_new_policy,
+	.settled = settled,
+	.event = hear_event,
+	.trouble = stop_short_of_memory,
+	.renew_policy = renew_policy,
+	.wake = poke_workers,
+	.inof_seeds = choose_inof_seeds,
+};
 
 // ---- actors
 // In fixed order. The second pass takes over and settles what the first handed and released between
@@ -189,8 +244,7 @@ static uint64_t switch_actor(void *arg, uint64_t now_ns)
 					  : step_workers(s->in.sw, now_ns);
 	uint32_t i = (uint32_t)(s - s->fabric->switches);
 
-	if ((s->fabric->inof != NULL || s->fabric->discovery != NULL) &&
-	    switch_sends_wait(s->in.sw))
+	if ((s->fabric->has_inof || s->fabric->has_lldp) && switch_sends_wait(s->in.sw))
 		wake = min_u64(wake, now_ns + LOOK_NS);
 	// Looked at while everything is as it was when it happened.
 	if (s->in.policy->flows.max != 0)
@@ -214,25 +268,8 @@ static uint64_t nic_actor(void *arg, uint64_t now_ns)
 static void fabric_control(struct fabric *f, uint32_t i)
 {
 	struct fabric_switch *s = &f->switches[i];
-	struct event events[EVENTS_A_CALL];
-	unsigned n;
 
-	do {
-		n = switch_control_step(s->in.sw, f->clock.now_ns, events, EVENTS_A_CALL);
-		for (unsigned k = 0; k < n; k++) {
-			const struct event *e = &events[k];
-			struct fabric_loss *l = &f->first_loss;
-
-			storm_log_event(&f->storms, i, e);
-			if (e->type != EVENT_LOSSLESS_DROP)
-				continue;
-			f->n_events++;
-			if (!l->seen || e->t_ns < l->t_ns)
-				*l = (struct fabric_loss){true,	  i,	   e->port,
-							  e->cls, e->t_ns, l->count};
-			l->count++;
-		}
-	} while (n == EVENTS_A_CALL);
+	instance_collect(&s->in, f->clock.now_ns);
 	if (s->events_lost != switch_events_lost(s->in.sw))
 		storm_log_catch_up(&f->storms, i, s->in.sw);
 	s->events_lost = switch_events_lost(s->in.sw);
@@ -247,7 +284,6 @@ void fabric_look(struct fabric *f)
 {
 	for (uint32_t i = 0; i < f->sc->n_switches; i++)
 		fabric_control(f, i);
-	f->out_of_memory |= !lab_bursts_look(f, f->clock.now_ns);
 }
 
 static void control(void *arg, uint64_t now_ns)
@@ -258,7 +294,11 @@ static void control(void *arg, uint64_t now_ns)
 	chain_fabric_look(f);
 	discovery_look(f->discovery, now_ns);
 	lab_inof_look(f->inof, now_ns);
-	thresholds_look(f, now_ns);
+	for (uint32_t i = 0; i < f->sc->n_switches; i++)
+		instance_hear(&f->switches[i].in, now_ns);
+	lab_inof_exchange(f->inof, now_ns);
+	for (uint32_t i = 0; i < f->sc->n_switches; i++)
+		instance_act(&f->switches[i].in, now_ns);
 	if (vclock_at(&f->clock, now_ns + CONTROL_EVERY_NS, control, f) != 0)
 		f->out_of_memory = true;
 }
@@ -360,7 +400,8 @@ static void reload(struct fabric *f, const struct sc_fault *sc, bool on)
 	if (!on)
 		return;
 	s->reload = sc;
-	fabric_new_policy(s);
+	s->wants_policy = true;
+	reload_now(s);
 }
 
 static void drop_all(struct fabric *f, const struct sc_fault *sc, bool on)
@@ -631,11 +672,17 @@ static struct fabric *fabric_new(const struct scenario *sc)
 	for (uint32_t i = 0; i < sc->n_switches; i++) {
 		f->switches[i].sc = &sc->switches[i];
 		f->switches[i].fabric = f;
-		f->switches[i].in.ops = &instance_ops;
-		f->switches[i].in.arg = &f->switches[i];
+		f->switches[i].in = (struct instance){.ops = &instance_ops,
+						      .arg = &f->switches[i],
+						      .links_every_ns = LINKS_EVERY_NS,
+						      .takes_all = true};
 		vtimer_init(&f->switches[i].look, &f->clock, follow_reload, &f->switches[i]);
 		TAILQ_INIT(&f->switches[i].crossings);
 		TAILQ_INIT(&f->switches[i].levels);
+	}
+	for (uint32_t i = 0; i < sc->n_hosts; i++) {
+		f->has_lldp |= sc->hosts[i].lldp.on;
+		f->has_inof |= sc->hosts[i].inof.role != 0;
 	}
 	routes_derive(sc, &f->routes);
 	routes_follow(&f->routes, f->ends_down);
@@ -646,6 +693,7 @@ int fabric_create(const struct scenario *sc, const struct fabric_hooks *hooks, s
 		  struct diags *d)
 {
 	struct fabric *f = fabric_new(sc);
+	char why[ERR_LEN]; // what is wrong with a policy has been said
 	int err;
 
 	if (f == NULL)
@@ -671,8 +719,8 @@ int fabric_create(const struct scenario *sc, const struct fabric_hooks *hooks, s
 		err = discovery_create(f, &f->discovery);
 	if (err == 0)
 		err = lab_inof_create(f, &f->inof);
-	if (err == 0)
-		err = thresholds_create(f);
+	for (uint32_t i = 0; err == 0 && i < sc->n_switches; i++)
+		err = instance_open(&f->switches[i].in, why, sizeof(why));
 	if (err == 0)
 		err = vclock_at(&f->clock, 0, control, f);
 	if (err != 0) {
@@ -698,11 +746,10 @@ void fabric_destroy(struct fabric *f)
 {
 	if (f == NULL)
 		return;
-	thresholds_destroy(f);
-	lab_bursts_destroy(f);
 	for (uint32_t i = 0; f->switches != NULL && i < f->sc->n_switches; i++) {
 		struct fabric_switch *s = &f->switches[i];
 
+		instance_close(&s->in);
 		switch_destroy(s->in.sw);
 		instance_fini(&s->in);
 		flow_book_fini(&s->book);

@@ -4,7 +4,7 @@
 // (traffic.h), numbers (measure.h) or reports.
 #pragma once
 
-#include "control/instance/instance.h"
+#include "control/instance/service.h"
 #include "control/lab/ledger.h"
 #include "control/lab/level.h"
 #include "control/lab/routes.h"
@@ -44,8 +44,7 @@ struct fabric_switch {
 	bool captured;
 	struct levels levels; // the readers of queue lengths
 	struct flow_book book;
-	struct autoecn *auto_ecn; // NULL: no queue has it
-	struct burstlog *bursts; // NULL: no policy has asked for microbursts yet
+	uint64_t mismatches[POLICY_MAX_PORTS]; // events dcbx-mismatch
 };
 
 struct fabric_host {
@@ -61,7 +60,6 @@ struct fabric_link {
 	struct wire *wire; // side i is sc->end[i]
 };
 
-struct autoecn;
 struct fabric_fault;
 struct chain_fabric;
 struct discovery;
@@ -82,8 +80,10 @@ struct fabric {
 	uint32_t n_faults_begun;
 	struct chain_fabric *chain; // why it stands still
 	struct storm_log storms;
-	struct discovery *discovery; // LLDP; NULL: nothing speaks it
-	struct lab_inof *inof; // NULL: neither a switch nor a host has it
+	// Some host, or some policy of a switch at the start or of a reload, has it.
+	bool has_lldp, has_inof;
+	struct discovery *discovery; // of hosts that speak LLDP; NULL: none does
+	struct lab_inof *inof; // of hosts, and between switches; NULL: without has_inof
 	struct lab_capture *capture; // NULL: none; the caller's
 	struct cnp_judge *cnps; // whether notifications were right
 	struct watches cuts; // watches of rates that are cut
@@ -118,9 +118,6 @@ __attribute__((warn_unused_result)) int fabric_check(const struct scenario *sc, 
 // Makes two hosts known to each other's NIC, before nic_connect or nic_flow_add. 0 or -ENOSPC.
 __attribute__((warn_unused_result)) int fabric_introduce(struct fabric *f, uint32_t a, uint32_t b,
 							 bool by_ip6);
-
-// The switch takes its policy over once more, as DCBX wants it now.
-void fabric_new_policy(struct fabric_switch *s);
 
 struct wire_end *fabric_host_end(const struct fabric *f, uint32_t host);
 

@@ -13,9 +13,7 @@
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
-#include "control/lab/discovery.h"
 #include "control/lab/fabric.h"
-#include "control/lab/inof.h"
 #include "dataplane/base/units.h"
 #include "dataplane/fifo.h"
 
@@ -270,9 +268,9 @@ static unsigned data_room(const struct fabric *f)
 {
 	if (f->sc->whole_frames)
 		return WHOLE_ROOM;
-	if (lab_inof_wanted(f))
+	if (f->has_inof)
 		return INOF_ROOM;
-	if (discovery_wanted(f))
+	if (f->has_lldp)
 		return LLDP_ROOM;
 	return f->sc->connect_by_cm ? CM_ROOM : FABRIC_SNAP;
 }

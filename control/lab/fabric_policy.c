@@ -6,11 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/autoecn/agent.h"
-#include "control/lab/discovery.h"
+#include "control/inof/registry.h"
 #include "control/lab/tunnels.h"
 #include "control/lab/without.h"
-#include "control/lldp/local.h"
 
 enum { MAX_MAPS = 64, SHOWN_NAMES = 4 };
 
@@ -244,8 +242,7 @@ int fabric_policy(const struct fabric *f, uint32_t sw, const struct sc_fault *re
 	}
 	if (reload != NULL)
 		p->flows.max = f->switches[sw].in.policy->flows.max;
-	lldp_narrow_pfc(p, discovery_agent(f->discovery, sw));
-	autoecn_carry(f->switches[sw].auto_ecn, p);
+	instance_carry(&f->switches[sw].in, p);
 	*config = c;
 	*policy = p;
 	return 0;
@@ -300,6 +297,20 @@ static void join_repeated(const struct fabric *f, struct arena *a, const struct 
 	d->n = kept;
 }
 
+// Frames of LLDP and iNOF are stored whole, and a switch that has some to send steps soon.
+static void note_services(struct fabric *f, const struct config *c, const struct policy *p)
+{
+	const struct inof_zone *zones;
+	struct inof_conf conf;
+	unsigned n;
+
+	if (c == NULL || p == NULL)
+		return;
+	for (uint32_t i = 0; i < p->n_ports; i++)
+		f->has_lldp |= p->ports[i].lldp.on;
+	f->has_inof |= config_inof(c, &conf, &zones, &n);
+}
+
 int fabric_policies(struct fabric *f, struct diags *d)
 {
 	const struct scenario *sc = f->sc;
@@ -314,6 +325,7 @@ int fabric_policies(struct fabric *f, struct diags *d)
 		struct fabric_switch *s = &f->switches[i];
 		int e = fabric_policy(f, i, NULL, &s->in.config, &s->in.policy, d);
 
+		note_services(f, s->in.config, s->in.policy);
 		*o++ = (struct owner){i, d->n};
 		err = err != 0 ? err : e;
 	}
@@ -327,6 +339,7 @@ int fabric_policies(struct fabric *f, struct diags *d)
 		if (fault->kind != SC_RELOAD)
 			continue;
 		e = fabric_policy(f, fault->target.node, fault, &c, &p, d);
+		note_services(f, c, p);
 		policy_destroy(p);
 		config_destroy(c);
 		*o++ = (struct owner){fault->target.node, d->n};

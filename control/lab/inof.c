@@ -7,24 +7,10 @@
 #include <sys/queue.h>
 
 #include "control/inof/endpoint.h"
-#include "control/inof/hard_zoning.h"
-#include "control/inof/registry.h"
 #include "control/lab/fabric.h"
 #include "control/lab/inof_peers.h"
-#include "dataplane/base/units.h"
-#include "dataplane/switch_punt.h"
-#include "dataplane/switch_zones.h"
 
-enum {
-	LINKS_EVERY_NS = 4 * MS_NS, // as a live switch looks at its links
-	NVME_PORT = 4420,
-};
-
-struct registrar {
-	struct fabric_switch *sw;
-	struct inof_registry *registry; // NULL: off
-	struct hard_zoning hard_zoning;
-};
+enum { NVME_PORT = 4420 };
 
 struct station {
 	struct fabric *f;
@@ -45,99 +31,10 @@ TAILQ_HEAD(arrivals, arrival);
 
 struct lab_inof {
 	struct fabric *f;
-	struct registrar *switches;
 	struct station *hosts;
 	struct arrivals arrivals;
 	struct lab_inof_peers *peers; // NULL: the switches exchange no hosts
 };
-
-// ---- switches
-
-static const uint8_t *registrar_port_mac(void *arg, unsigned port)
-{
-	const struct registrar *s = arg;
-
-	return switch_port(s->sw->in.sw, port)->facts.mac;
-}
-
-static bool switch_sends(void *arg, unsigned port, const struct inof_frame *out)
-{
-	struct registrar *s = arg;
-	struct control_frame f = {.port = (port_no_t)port, .len = out->len};
-
-	memcpy(f.bytes, out->bytes, out->len);
-	actor_poke(&s->sw->actor);
-	return switch_send(s->sw->in.sw, &f, SEND_OTHER);
-}
-
-static void switch_event(void *arg, const struct event *e, const char *about)
-{
-	(void)arg;
-	(void)e;
-	(void)about;
-}
-
-static bool is_elsewhere(void *arg, unsigned port, const uint8_t mac[6], struct ip_key ip)
-{
-	const struct registrar *s = arg;
-
-	return switch_station_elsewhere(s->sw->in.sw, port, mac, ip);
-}
-
-// As the policy of the switch says now. 0 or -ENOMEM.
-static int take_inof_policy(struct registrar *s, uint32_t i, uint64_t now_ns)
-{
-	static const struct inof_ops ops = {registrar_port_mac, switch_sends, switch_event,
-					    is_elsewhere};
-	const struct inof_zone *zones;
-	struct inof_conf conf;
-	unsigned n;
-	bool on = config_inof(s->sw->in.config, &conf, &zones, &n);
-	int err = 0;
-
-	s->hard_zoning.wanted = conf.hard_zoning;
-	if (!on) {
-		inof_destroy(s->registry);
-		s->registry = NULL;
-		return 0;
-	}
-	if (s->registry == NULL)
-		err = inof_create(s->sw->in.policy->n_ports, &ops, s,
-				  (uint32_t)scenario_seed(s->sw->fabric->sc, "inof", i),
-				  i, &s->registry);
-	if (err != 0)
-		return err;
-	inof_set_conf(s->registry, &conf, now_ns);
-	return inof_set_zones(s->registry, INOF_ZONES_POLICY, zones, n, now_ns);
-}
-
-static void look_at_switch(struct registrar *s, uint64_t now_ns)
-{
-	struct weir_switch *sw = s->sw->in.sw;
-	struct control_frame f;
-
-	if (s->registry == NULL)
-		return;
-	for (uint32_t p = 0; now_ns % LINKS_EVERY_NS == 0 && p < s->sw->in.policy->n_ports; p++)
-		inof_link(s->registry, p, switch_link_up(sw, p), now_ns);
-	for (uint32_t p = 0; p < s->sw->in.policy->n_ports; p++)
-		inof_fault(s->registry, p,
-			   switch_in_storm(sw, p) ? INOF_PFC_STORM : INOF_NO_FAULT, now_ns);
-	while (switch_next_punt(sw, 1 << PUNT_INOF, &f))
-		inof_receive(s->registry, f.port, f.bytes, f.len, now_ns);
-}
-
-// After what others say.
-static void poll_registrar(struct lab_inof *in, struct registrar *s, uint64_t now_ns)
-{
-	if (s->registry != NULL)
-		inof_poll(s->registry, now_ns);
-	if (!s->hard_zoning.wanted && !s->hard_zoning.on)
-		return;
-	in->f->out_of_memory |=
-		hard_zoning_loop(&s->hard_zoning, s->sw->in.sw, s->registry, now_ns);
-	actor_poke(&s->sw->actor);
-}
 
 // ---- hosts
 
@@ -277,28 +174,13 @@ bool lab_inof_one_subsystem(const struct scenario *sc, uint32_t a, uint32_t b)
 
 // ---- both
 
-bool lab_inof_wanted(const struct fabric *f)
-{
-	const struct inof_zone *zones;
-	struct inof_conf conf;
-	unsigned n;
-
-	for (uint32_t i = 0; i < f->sc->n_switches; i++)
-		if (config_inof(f->switches[i].in.config, &conf, &zones, &n))
-			return true;
-	for (uint32_t i = 0; i < f->sc->n_hosts; i++)
-		if (f->sc->hosts[i].inof.role != 0)
-			return true;
-	return false;
-}
-
 int lab_inof_create(struct fabric *f, struct lab_inof **out)
 {
 	const struct scenario *sc = f->sc;
 	struct lab_inof *in;
 	int err = 0;
 
-	if (!lab_inof_wanted(f))
+	if (!f->has_inof)
 		return 0;
 	in = calloc(1, sizeof(*in));
 	if (in == NULL)
@@ -306,14 +188,9 @@ int lab_inof_create(struct fabric *f, struct lab_inof **out)
 	*out = in;
 	in->f = f;
 	TAILQ_INIT(&in->arrivals);
-	in->switches = calloc(sc->n_switches + 1, sizeof(in->switches[0]));
 	in->hosts = calloc(sc->n_hosts + 1, sizeof(in->hosts[0]));
-	if (in->switches == NULL || in->hosts == NULL)
+	if (in->hosts == NULL)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < sc->n_switches && err == 0; i++) {
-		in->switches[i].sw = &f->switches[i];
-		err = take_inof_policy(&in->switches[i], i, 0);
-	}
 	for (uint32_t i = 0; i < sc->n_hosts && err == 0; i++)
 		err = make_host(&in->hosts[i], f, i);
 	if (sc->inof.exchange && err == 0)
@@ -329,15 +206,12 @@ void lab_inof_destroy(struct lab_inof *in)
 	if (in == NULL)
 		return;
 	lab_inof_peers_destroy(in->peers);
-	for (uint32_t i = 0; in->switches != NULL && i < in->f->sc->n_switches; i++)
-		inof_destroy(in->switches[i].registry);
 	for (uint32_t i = 0; in->hosts != NULL && i < in->f->sc->n_hosts; i++)
 		inof_endpoint_destroy(in->hosts[i].endpoint);
 	while ((a = TAILQ_FIRST(&in->arrivals)) != NULL) {
 		TAILQ_REMOVE(&in->arrivals, a, entry);
 		free(a);
 	}
-	free(in->switches);
 	free(in->hosts);
 	free(in);
 }
@@ -348,36 +222,20 @@ void lab_inof_look(struct lab_inof *in, uint64_t now_ns)
 		return;
 	for (uint32_t i = 0; i < in->f->sc->n_hosts; i++)
 		poll_station(&in->hosts[i], now_ns);
-	for (uint32_t i = 0; i < in->f->sc->n_switches; i++) {
-		look_at_switch(&in->switches[i], now_ns);
-		lab_inof_peers_registry(in->peers, i, in->switches[i].registry);
-	}
+}
+
+void lab_inof_exchange(struct lab_inof *in, uint64_t now_ns)
+{
+	if (in == NULL)
+		return;
+	for (uint32_t i = 0; i < in->f->sc->n_switches; i++)
+		lab_inof_peers_registry(in->peers, i, instance_inof(&in->f->switches[i].in));
 	if (lab_inof_peers_look(in->peers, now_ns) != 0)
 		in->f->out_of_memory = true;
-	for (uint32_t i = 0; i < in->f->sc->n_switches; i++)
-		poll_registrar(in, &in->switches[i], now_ns);
 }
 
 void lab_inof_cut_off(struct lab_inof *in, uint32_t sw, bool on)
 {
 	if (in != NULL)
 		lab_inof_peers_cut_off(in->peers, sw, on);
-}
-
-void lab_inof_new_policy(struct lab_inof *in, uint32_t sw, uint64_t now_ns)
-{
-	if (in != NULL && take_inof_policy(&in->switches[sw], sw, now_ns) != 0)
-		in->f->out_of_memory = true;
-}
-
-bool lab_inof_lldp(struct lab_inof *in, uint32_t sw, const struct control_frame *f, uint64_t now_ns)
-{
-	struct inof_registry *r = in == NULL ? NULL : in->switches[sw].registry;
-
-	return r != NULL && inof_lldp(r, f->port, f->bytes, f->len, now_ns);
-}
-
-const struct inof_registry *lab_inof_registry(const struct lab_inof *in, uint32_t sw)
-{
-	return in == NULL ? NULL : in->switches[sw].registry;
 }

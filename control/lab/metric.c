@@ -8,7 +8,6 @@
 #include "control/base/rows.h"
 #include "control/lab/chain.h"
 #include "control/lab/metric_control.h"
-#include "control/lab/thresholds.h"
 #include "control/observe/observe.h"
 #include "dataplane/base/units.h"
 #include "dataplane/qos/shaper.h"
@@ -242,21 +241,6 @@ static double pfc_classes(const struct metric_part *at)
 	const struct pfc_params *p = &switch_policy(at->sw)->ports[at->port].pfc;
 
 	return p->tx >> at->cls & p->rx >> at->cls & 1;
-}
-
-static double ecn_changes(const struct metric_part *at)
-{
-	return thresholds_changes(at->w->fabric, at->o->node, at->port, at->cls);
-}
-
-static double kmin(const struct metric_part *at)
-{
-	return thresholds_kmin(at->w->fabric, at->o->node, at->port, at->cls);
-}
-
-static double kmax(const struct metric_part *at)
-{
-	return thresholds_kmax(at->w->fabric, at->o->node, at->port, at->cls);
 }
 
 static double cnp_looks(const struct metric_part *at)
@@ -902,12 +886,13 @@ const struct expr_func expr_funcs[] = {
 	 "classes with PFC in both directions, summed over ports, at the end of the window",
 	 .get = {.part = pfc_classes}},
 	{"ecn_changes", BY_COUNT, EXPR_COUNT, SPQ | ALL_S, "[X]",
-	 "times that auto ECN changed the thresholds of a queue", .get = {.part = ecn_changes}},
+	 "times that auto ECN changed the thresholds of a queue",
+	 .get = {.part = metric_ecn_changes}},
 	{"kmin", BY_NOW, EXPR_BYTES, Q, "QUEUE",
 	 "kmin of the queue at the end of the window, of auto ECN or of the policy",
-	 .get = {.part = kmin}},
+	 .get = {.part = metric_kmin}},
 	{"kmax", BY_NOW, EXPR_BYTES, Q, "QUEUE", "kmax of the queue, likewise",
-	 .get = {.part = kmax}},
+	 .get = {.part = metric_kmax}},
 	{"causes", BY_SET, EXPR_COUNT, ALL_S, "",
 	 "findings about PAUSE in the window: deadlocks, cyclic dependencies, and hosts at the "
 	 "root of chains, looked for once a millisecond. 0: all PAUSE that was seen came from "

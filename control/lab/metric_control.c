@@ -1,16 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/lab/metric_control.h"
 
+#include "control/autoecn/agent.h"
 #include "control/inof/registry.h"
-#include "control/lab/discovery.h"
-#include "control/lab/inof.h"
-#include "control/observe/burstlog.h"
+#include "control/lldp/agent.h"
+#include "control/microbursts/burstlog.h"
+
+static const struct instance *switch_instance(const struct metric_part *at)
+{
+	return &at->w->fabric->switches[at->o->node].in;
+}
 
 // Of a port as a whole: class 0 stands for all of them.
 static double dcbx_is(const struct metric_part *at, enum dcbx_state state)
 {
-	return at->cls == 0 &&
-	       discovery_state(at->w->fabric->discovery, at->o->node, at->port) == state;
+	struct dcbx_view v;
+
+	if (at->cls != 0)
+		return 0;
+	lldp_dcbx(instance_lldp(switch_instance(at)), at->port, &v);
+	return v.state == state;
 }
 
 double metric_dcbx_agreed(const struct metric_part *at)
@@ -26,14 +35,13 @@ double metric_dcbx_mismatches(const struct metric_part *at)
 double metric_dcbx_events(const struct metric_part *at)
 {
 	return at->cls != 0 ? 0
-			    : (double)discovery_mismatches(at->w->fabric->discovery, at->o->node,
-							   at->port);
+			    : (double)at->w->fabric->switches[at->o->node].mismatches[at->port];
 }
 
 // None for another class of the queue than the lowest.
 double metric_bursts(const struct metric_part *at)
 {
-	const struct burstlog *l = at->w->fabric->switches[at->o->node].bursts;
+	const struct burstlog *l = instance_microbursts(switch_instance(at));
 	const uint8_t *to = switch_policy(at->sw)->ports[at->port].classify.class_to_queue;
 
 	for (unsigned cls = 0; cls < at->cls; cls++)
@@ -43,10 +51,40 @@ double metric_bursts(const struct metric_part *at)
 			 : (double)burstlog_counts(l, at->port, to[at->cls], true).bursts;
 }
 
+// None for another class of the queue than the lowest.
+double metric_ecn_changes(const struct metric_part *at)
+{
+	const uint8_t *to = switch_policy(at->sw)->ports[at->port].classify.class_to_queue;
+	struct autoecn_view v;
+
+	return autoecn_view(instance_auto_ecn(switch_instance(at)), at->port, to[at->cls], &v) &&
+			       v.cls == at->cls && v.on
+		       ? (double)v.n_changes
+		       : 0;
+}
+
+static struct wred_params wred_in_force(const struct metric_part *at)
+{
+	const struct policy *p = switch_policy(at->sw);
+
+	return autoecn_wred(instance_auto_ecn(switch_instance(at)), p, at->port,
+			    p->ports[at->port].classify.class_to_queue[at->cls]);
+}
+
+double metric_kmin(const struct metric_part *at)
+{
+	return (double)wred_in_force(at).curve[GREEN].kmin_bytes;
+}
+
+double metric_kmax(const struct metric_part *at)
+{
+	return (double)wred_in_force(at).curve[GREEN].kmax_bytes;
+}
+
 // NULL: the switch has no iNOF, or the number is not that of the port as a whole.
 static const struct inof_counters *inof_at(const struct metric_part *at)
 {
-	const struct inof_registry *r = lab_inof_registry(at->w->fabric->inof, at->o->node);
+	const struct inof_registry *r = instance_inof(switch_instance(at));
 
 	return at->cls != 0 || r == NULL ? NULL : inof_counters(r, at->port);
 }
@@ -75,7 +113,7 @@ double metric_notice_acks(const struct metric_part *at)
 // Hosts that are online: of other switches, or at the port.
 static double hosts_of(const struct metric_part *at, enum inof_origin origin)
 {
-	const struct inof_registry *r = lab_inof_registry(at->w->fabric->inof, at->o->node);
+	const struct inof_registry *r = instance_inof(switch_instance(at));
 	struct inof_host_view h;
 	double n = 0;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Getters of functions of the lab (metric.h) about control: DCBX, iNOF and its paths, and bursts.
+// Getters of functions of the lab (metric.h) about control: DCBX, iNOF and its paths, bursts, and
+// thresholds of ECN.
 #pragma once
 
 #include "control/lab/metric.h"
@@ -8,6 +9,9 @@ double metric_dcbx_agreed(const struct metric_part *at);
 double metric_dcbx_mismatches(const struct metric_part *at);
 double metric_dcbx_events(const struct metric_part *at);
 double metric_bursts(const struct metric_part *at); // of the queue
+double metric_ecn_changes(const struct metric_part *at);
+double metric_kmin(const struct metric_part *at); // in force, as the next
+double metric_kmax(const struct metric_part *at);
 double metric_notices(const struct metric_part *at);
 double metric_notices_repeated(const struct metric_part *at);
 double metric_notice_acks(const struct metric_part *at);

@@ -536,11 +536,12 @@ static void put_shown(struct json_object *row, const struct switch_lists *l, uns
 
 static void put_switch(const struct run *r, uint32_t i, struct json_object *row)
 {
-	struct weir_switch *sw = r->fabric->switches[i].in.sw;
+	const struct instance *in = &r->fabric->switches[i].in;
+	struct weir_switch *sw = in->sw;
 	struct switch_lists l = {.end_ns = r->end_ns};
 
 	row_text(row, KEY(VERSION, name), r->sc->switches[i].name);
-	if (observe_create(sw, &l.observe) != 0)
+	if (observe_create(in, &l.observe) != 0)
 		return;
 	l.ports = list_in(row, fact_lists[FACTS_PORTS].list);
 	l.queues = list_in(row, fact_lists[FACTS_QUEUES].list);
@@ -553,11 +554,9 @@ static void put_switch(const struct run *r, uint32_t i, struct json_object *row)
 	}
 	put_shown(row, &l, FACTS_DROPS);
 	put_shown(row, &l, FACTS_POOLS);
-	if (r->fabric->switches[i].bursts != NULL) {
-		observe_set_microbursts(l.observe, r->fabric->switches[i].bursts);
+	if (instance_microbursts(in) != NULL)
 		for (unsigned list = FACTS_BURSTS; list <= FACTS_BURST_WINDOW; list++)
 			put_shown(row, &l, list);
-	}
 	json_object_object_add(row, fact_lists[FACTS_BALANCE].list, observe_balance(sw));
 	observe_destroy(l.observe);
 }

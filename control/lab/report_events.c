@@ -106,15 +106,17 @@ static void add_thresholds(const struct run *r, struct json_object *list)
 {
 	const struct autoecn_change *c;
 
-	for (uint32_t s = 0; s < r->sc->n_switches; s++)
-		for (unsigned i = 0;
-		     (c = autoecn_change(r->fabric->switches[s].auto_ecn, i)) != NULL; i++)
+	for (uint32_t s = 0; s < r->sc->n_switches; s++) {
+		const struct autoecn *a = instance_auto_ecn(&r->fabric->switches[s].in);
+
+		for (unsigned i = 0; (c = autoecn_change(a, i)) != NULL; i++)
 			add_report_event(list, c->t_ns, info,
 					 "auto ECN at %s.p%u, queue %u: kmin %" PRIu64
 					 " to %" PRIu64 " bytes (%s)",
 					 r->sc->switches[s].name, c->port + 1u, c->queue,
 					 (uint64_t)c->before.kmin_bytes,
 					 (uint64_t)c->after.kmin_bytes, ecn_why_text[c->why]);
+	}
 }
 
 static int by_time(const void *a, const void *b)

@@ -118,9 +118,8 @@ static struct json_object *settings(const struct run *r)
 		struct observe *o;
 
 		json_object_object_add(all, r->sc->switches[i].name, of_switch);
-		if (observe_create(r->fabric->switches[i].in.sw, &o) != 0)
+		if (observe_create(&r->fabric->switches[i].in, &o) != 0)
 			continue;
-		observe_set_auto_ecn(o, r->fabric->switches[i].auto_ecn);
 		for (unsigned k = 0; k < sizeof(shows) / sizeof(shows[0]); k++) {
 			struct json_object *data = observe_rows(o, fact_lists[shows[k]].what,
 								OBSERVE_ALL_PORTS, OBSERVE_RAW,

@@ -27,7 +27,7 @@ void report_thresholds(const struct run *r, grid_emit_fn *emit, FILE *out)
 	grid_init(&g, "auto ECN (kmin/kmax/pmax; features of the window before the change)",
 		  "queue|at|before|after|use|marked|p99|why", 1);
 	for (uint32_t s = 0; s < r->sc->n_switches; s++) {
-		const struct autoecn *a = r->fabric->switches[s].auto_ecn;
+		const struct autoecn *a = instance_auto_ecn(&r->fabric->switches[s].in);
 
 		for (unsigned i = 0; (c = autoecn_change(a, i)) != NULL; i++) {
 			char text[TEXT_LEN];
@@ -104,7 +104,7 @@ void report_thresholds_json(const struct run *r, struct json_object *out)
 	const struct autoecn_change *c;
 
 	for (uint32_t s = 0; s < r->sc->n_switches; s++) {
-		const struct autoecn *a = r->fabric->switches[s].auto_ecn;
+		const struct autoecn *a = instance_auto_ecn(&r->fabric->switches[s].in);
 
 		for (unsigned p = 0; a != NULL && p < r->sc->switches[s].n_ports; p++)
 			for (unsigned q = 0; q < N_QUEUES; q++) {

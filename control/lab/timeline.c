@@ -100,8 +100,7 @@ void timeline_look(struct timeline *t, uint64_t t_ns, bool end)
 		return;
 	for (uint32_t s = 0; s < t->run->sc->n_switches; s++) {
 		t->base = t->first[s];
-		columns_read(f->switches[s].in.sw, f->switches[s].auto_ecn, t_ns, put_frame_value,
-			     t);
+		columns_read(&f->switches[s].in, t_ns, put_frame_value, t);
 	}
 	for (uint32_t h = 0; h < t->run->sc->n_hosts; h++)
 		put_host_facts(t, h);

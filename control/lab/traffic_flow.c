@@ -10,7 +10,6 @@
 #include "control/config/model.h"
 #include "control/config/port_open.h"
 #include "control/inof/wire.h"
-#include "control/lab/inof.h"
 #include "control/lab/lab.h"
 #include "control/lab/scenario_int.h"
 #include "control/lab/traffic_int.h"
@@ -934,7 +933,7 @@ static void check_registry(const struct fabric *f, const struct lab_flow *flow,
 		uint32_t sw = end[end[0].is_switch ? 0 : 1].node;
 
 		if ((!end[0].is_switch && !end[1].is_switch) || !h->inof.notices ||
-		    lab_inof_registry(f->inof, sw) != NULL)
+		    instance_inof(&f->switches[sw].in) != NULL)
 			continue;
 		WARN(s, &flow->inof,
 		     "%s sends nothing, because the policy of its switch %s has no iNOF" CURE

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // An LLDP agent (IEEE 802.1AB clause 9) with DCBX for the ports of one station: when it sends
-// frames, which neighbours each port has, and what follows from their DCBX TLVs. The daemon gives
-// it real time, the lab the virtual clock. It knows frames as bytes and no driver. One thread.
+// frames, which neighbours each port has, and what follows from their DCBX TLVs. A switch has
+// it as a service (control/instance/lldp.c), a host of the lab has its own. It knows frames as
+// bytes and no driver. One thread.
 //
 // Sending: every 30 s; four frames a second apart when a neighbour is new; at once when the port
 // says something else. Five frames at most in a row, then one a second (transmission credit).
@@ -114,7 +115,8 @@ void lldp_link(struct lldp_agent *a, unsigned port, bool up, uint64_t now_ns);
 void lldp_local_changed(struct lldp_agent *a, uint64_t now_ns);
 // Sends and ages what is due. To be called at lldp_next_ns(), or often.
 void lldp_poll(struct lldp_agent *a, uint64_t now_ns);
-uint64_t lldp_next_ns(const struct lldp_agent *a); // UINT64_MAX: nothing is due
+// For tests: UINT64_MAX: nothing is due.
+uint64_t lldp_next_ns(const struct lldp_agent *a);
 // Says goodbye (TTL 0) on all ports.
 void lldp_shutdown(struct lldp_agent *a);
 

@@ -25,7 +25,7 @@ void show_auto_ecn(const struct show *s, struct json_object *out)
 			struct at a = at_port(s, port, q);
 			struct autoecn_view view;
 
-			if (!autoecn_view(s->o->auto_ecn, port, q, &view))
+			if (!autoecn_view(instance_auto_ecn(s->o->in), port, q, &view))
 				continue;
 			a.ecn = &view;
 			emit(row_in(rows), FACTS_ECN_AUTO, &a);

@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "control/autoecn/agent.h"
+#include "control/instance/service.h"
 #include "control/observe/fact.h"
 #include "control/observe/observe.h"
 #include "dataplane/policy.h"
@@ -77,8 +78,8 @@ uint32_t columns_places(const struct weir_switch *sw)
 // ---- reading
 
 struct reading {
-	struct weir_switch *sw;
-	const struct autoecn *auto_ecn;
+	const struct instance *in;
+	struct weir_switch *sw; // of the instance
 	uint64_t now_ns;
 };
 
@@ -109,15 +110,13 @@ static bool is_used(const struct reading *r, unsigned of, unsigned port, unsigne
 
 static double curve_value(const struct reading *r, enum fact_id f, unsigned port, unsigned q)
 {
-	const struct wred_params *w = &switch_policy(r->sw)->ports[port].queue[q].wred;
-	struct autoecn_view view;
+	const struct wred_params w =
+		autoecn_wred(instance_auto_ecn(r->in), switch_policy(r->sw), port, q);
 
-	if (!w->enabled)
+	if (!w.enabled)
 		return 0;
-	if (autoecn_view(r->auto_ecn, port, q, &view))
-		return (double)(f == F_ECN_kmin_bytes ? view.now.kmin_bytes : view.now.kmax_bytes);
-	return (double)(f == F_ECN_kmin_bytes ? w->curve[GREEN].kmin_bytes
-					      : w->curve[GREEN].kmax_bytes);
+	return (double)(f == F_ECN_kmin_bytes ? w.curve[GREEN].kmin_bytes
+					      : w.curve[GREEN].kmax_bytes);
 }
 
 static double drops_for(const struct weir_switch *sw, unsigned port, unsigned reason)
@@ -154,11 +153,10 @@ static double value_at(const struct reading *r, const struct series *s, unsigned
 	return (double)drv.rx_missed;
 }
 
-void columns_read(struct weir_switch *sw, const struct autoecn *auto_ecn, uint64_t now_ns,
-		  columns_fn *fn, void *arg)
+void columns_read(const struct instance *in, uint64_t now_ns, columns_fn *fn, void *arg)
 {
-	const struct reading r = {sw, auto_ecn, now_ns};
-	unsigned n_ports = switch_policy(sw)->n_ports;
+	const struct reading r = {in, in->sw, now_ns};
+	unsigned n_ports = switch_policy(in->sw)->n_ports;
 	uint32_t first = 0;
 
 	for (const struct series *s = series; s < &series[N_SERIES]; s++) {

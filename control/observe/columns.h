@@ -9,16 +9,15 @@
 
 #include "dataplane/switch.h"
 
-struct autoecn;
+struct instance;
 
 // How many places the switch has with its present policy.
 uint32_t columns_places(const struct weir_switch *sw);
 
 // Calls fn with the present value of each place that is in use: counters since the start, true as
-// 1. auto_ecn: NULL where no queue has it. now_ns: model time.
+// 1. now_ns: of the switch.
 typedef void columns_fn(void *arg, uint32_t place, double value);
-void columns_read(struct weir_switch *sw, const struct autoecn *auto_ecn, uint64_t now_ns,
-		  columns_fn *fn, void *arg);
+void columns_read(const struct instance *in, uint64_t now_ns, columns_fn *fn, void *arg);
 
 // Writes the name of a place as JSON: ["s1","queues","p3",3,"length_bytes"]. name: of the switch.
 void columns_name(const struct weir_switch *sw, const char *name, uint32_t place, FILE *out);

@@ -67,8 +67,8 @@ static struct json_object *inof_hosts_of(const struct at *a)
 	struct inof_host_view h;
 
 	for (unsigned i = 0; i < INOF_HOSTS; i++)
-		if (inof_in_zone(a->o->inof, a->zone, i) &&
-		    inof_host(a->o->inof, i, a->s->real_ns, &h))
+		if (inof_in_zone(instance_inof(a->o->in), a->zone, i) &&
+		    inof_host(instance_inof(a->o->in), i, a->s->real_ns, &h))
 			json_object_array_add(list, inof_ip(h.ip));
 	return list;
 }
@@ -79,12 +79,13 @@ static unsigned inof_n_in_zone(const struct at *a)
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < INOF_HOSTS; i++)
-		n += inof_in_zone(a->o->inof, a->zone, i) &&
-		     inof_host(a->o->inof, i, a->s->real_ns, &h);
+		n += inof_in_zone(instance_inof(a->o->in), a->zone, i) &&
+		     inof_host(instance_inof(a->o->in), i, a->s->real_ns, &h);
 	return n;
 }
 
-#define SINCE_INOF(member) (inof_counters(a->o->inof, a->port)->member - a->base->inof.member)
+#define SINCE_INOF(member)                                                                         \
+	(inof_counters(instance_inof(a->o->in), a->port)->member - a->base->inof.member)
 #define FACTS_OF "control/observe/inof.def"
 #define FACTS_AT struct at
 #include "control/observe/facts.def"
@@ -93,12 +94,13 @@ void show_inof_hosts(const struct show *s, struct json_object *out)
 {
 	struct json_object *rows = rows_in(out, FACTS_INOF_HOSTS);
 	bool all = s->first == 0 && s->last == policy_of(s->o)->n_ports;
+	const struct inof_registry *r = instance_inof(s->o->in);
 	struct inof_host_view h;
 
-	for (unsigned i = 0; s->o->inof != NULL && i < INOF_HOSTS; i++) {
+	for (unsigned i = 0; r != NULL && i < INOF_HOSTS; i++) {
 		struct at a;
 
-		if (!inof_host(s->o->inof, i, s->real_ns, &h) ||
+		if (!inof_host(r, i, s->real_ns, &h) ||
 		    (!all && (h.origin != INOF_AT_PORT || h.port < s->first || h.port >= s->last)))
 			continue;
 		a = at_port(s, h.port, i);
@@ -110,9 +112,10 @@ void show_inof_hosts(const struct show *s, struct json_object *out)
 void show_inof_zones(const struct show *s, struct json_object *out)
 {
 	struct json_object *rows = rows_in(out, FACTS_INOF_ZONES);
+	const struct inof_registry *r = instance_inof(s->o->in);
 	struct inof_zone_view z;
 
-	for (unsigned i = 0; s->o->inof != NULL && inof_zone_at(s->o->inof, i, &z); i++) {
+	for (unsigned i = 0; r != NULL && inof_zone_at(r, i, &z); i++) {
 		struct at a = at_port(s, 0, i);
 
 		a.zone = &z;
@@ -123,12 +126,13 @@ void show_inof_zones(const struct show *s, struct json_object *out)
 void show_inof_log(const struct show *s, struct json_object *out)
 {
 	struct json_object *rows = rows_in(out, FACTS_INOF_LOG);
-	uint64_t last = s->o->inof == NULL ? 0 : inof_last_told(s->o->inof);
+	const struct inof_registry *r = instance_inof(s->o->in);
+	uint64_t last = r == NULL ? 0 : inof_last_told(r);
 
 	for (uint64_t no = last < LOG_ROWS ? 1 : last - LOG_ROWS + 1; no <= last; no++) {
 		struct at a = at_port(s, 0, 0);
 
-		a.told = inof_told(s->o->inof, no);
+		a.told = inof_told(r, no);
 		if (a.told != NULL && a.told->port >= s->first && a.told->port < s->last)
 			emit(row_in(rows), FACTS_INOF_LOG, &a);
 	}
@@ -138,7 +142,7 @@ void show_inof_ports(const struct show *s, struct json_object *out)
 {
 	struct json_object *rows = rows_in(out, FACTS_INOF_PORTS);
 
-	for (unsigned port = s->first; s->o->inof != NULL && port < s->last; port++) {
+	for (unsigned port = s->first; instance_inof(s->o->in) != NULL && port < s->last; port++) {
 		const struct at a = at_port(s, port, 0);
 
 		emit(row_in(rows), FACTS_INOF_PORTS, &a);
@@ -149,7 +153,8 @@ void show_inof_peers(const struct show *s, struct json_object *out)
 {
 	struct json_object *rows = rows_in(out, FACTS_INOF_PEERS);
 	const struct inof_reflector *list;
-	unsigned n = s->o->inof == NULL ? 0 : inof_reflectors(s->o->inof, &list);
+	const struct inof_registry *r = instance_inof(s->o->in);
+	unsigned n = r == NULL ? 0 : inof_reflectors(r, &list);
 
 	for (unsigned i = 0; i < n; i++) {
 		struct at a = at_port(s, 0, i);

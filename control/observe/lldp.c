@@ -88,7 +88,7 @@ static unsigned lldp_n(const struct at *a)
 {
 	unsigned n = 0;
 
-	while (lldp_neighbour(a->o->lldp, a->port, n) != NULL)
+	while (lldp_neighbour(instance_lldp(a->o->in), a->port, n) != NULL)
 		n++;
 	return n;
 }
@@ -220,7 +220,7 @@ static struct json_object *dcbx_cure(const struct at *a)
 // ---- rows
 
 #define SINCE_LLDP(member)                                                                         \
-	(lldp_counters(a->o->lldp, a->port)->member - a->base->lldp.member)
+	(lldp_counters(instance_lldp(a->o->in), a->port)->member - a->base->lldp.member)
 #define HOST_ETS(e) MAYBE(host(a)->ets.given, e)
 #define FACTS_OF "control/observe/lldp.def"
 #define FACTS_AT struct at
@@ -231,12 +231,12 @@ void show_lldp(const struct show *s, struct json_object *out)
 	struct json_object *neighbours = rows_in(out, FACTS_LLDP);
 	struct json_object *ports = rows_in(out, FACTS_LLDP_PORTS);
 
-	for (unsigned port = s->first; s->o->lldp != NULL && port < s->last; port++) {
+	for (unsigned port = s->first; instance_lldp(s->o->in) != NULL && port < s->last; port++) {
 		struct at a = at_port(s, port, 0);
 
 		emit(row_in(ports), FACTS_LLDP_PORTS, &a);
 		for (unsigned i = 0;
-		     (a.neighbour = lldp_neighbour(s->o->lldp, port, i)) != NULL; i++)
+		     (a.neighbour = lldp_neighbour(instance_lldp(s->o->in), port, i)) != NULL; i++)
 			emit(row_in(neighbours), FACTS_LLDP, &a);
 	}
 }
@@ -246,11 +246,11 @@ void show_dcbx(const struct show *s, struct json_object *out)
 	struct json_object *ports = rows_in(out, FACTS_DCBX);
 	struct json_object *classes = rows_in(out, FACTS_DCBX_CLASSES);
 
-	for (unsigned port = s->first; s->o->lldp != NULL && port < s->last; port++) {
+	for (unsigned port = s->first; instance_lldp(s->o->in) != NULL && port < s->last; port++) {
 		struct at a = at_port(s, port, 0);
 		struct dcbx_view view;
 
-		lldp_dcbx(s->o->lldp, port, &view);
+		lldp_dcbx(instance_lldp(s->o->in), port, &view);
 		a.dcbx = &view;
 		emit(row_in(ports), FACTS_DCBX, &a);
 		for (a.i = 0; view.peer != NULL && a.i < N_CLASSES; a.i++)
@@ -266,8 +266,8 @@ void show_pfc_ports(const struct show *s, struct json_object *out)
 		struct at a = at_port(s, port, 0);
 		struct dcbx_view view = {.state = DCBX_OFF};
 
-		if (s->o->lldp != NULL)
-			lldp_dcbx(s->o->lldp, port, &view);
+		if (instance_lldp(s->o->in) != NULL)
+			lldp_dcbx(instance_lldp(s->o->in), port, &view);
 		a.dcbx = &view;
 		emit(row_in(rows), FACTS_PFC_PORTS, &a);
 	}

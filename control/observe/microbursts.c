@@ -46,7 +46,7 @@ static struct value history_of(const struct show *s, unsigned port, unsigned par
 	struct json_object *list;
 
 	if ((s->flags & OBSERVE_HISTORY) == 0 ||
-	    burstlog_windows(s->o->bursts, port, part, n, peak) == 0)
+	    burstlog_windows(instance_microbursts(s->o->in), port, part, n, peak) == 0)
 		return (struct value){.type = VALUE_NULL};
 	list = json_object_new_array_ext((int)n);
 	for (unsigned i = 0; i < n; i++)
@@ -56,17 +56,18 @@ static struct value history_of(const struct show *s, unsigned port, unsigned par
 
 static void parts(const struct show *s, struct json_object *out, unsigned list, unsigned first)
 {
+	const struct burstlog *log = instance_microbursts(s->o->in);
 	struct json_object *rows = rows_in(out, list);
 
 	for (unsigned port = s->first; port < s->last; port++)
 		for (unsigned i = 0; i < MICROBURST_GROUPS; i++) {
 			struct at a = at_port(s, port, i);
 
-			if (a.pol->microbursts.window_ns == 0)
+			if (a.pol->microbursts.window_ns == 0 || log == NULL)
 				return;
-			a.part.counts = burstlog_counts(s->o->bursts, port, first + i,
+			a.part.counts = burstlog_counts(log, port, first + i,
 							(s->flags & OBSERVE_RAW) != 0);
-			a.part.peak_bytes = burstlog_peak(s->o->bursts, port, first + i);
+			a.part.peak_bytes = burstlog_peak(log, port, first + i);
 			a.part.history = history_of(s, port, first + i);
 			emit(row_in(rows), list, &a);
 		}
@@ -76,11 +77,10 @@ void show_microbursts(const struct show *s, struct json_object *out)
 {
 	struct json_object *rows = rows_in(out, FACTS_BURSTS);
 	struct at a = {.s = s, .o = s->o, .pol = policy_of(s->o)};
+	const struct burstlog *log = instance_microbursts(s->o->in);
 
-	if (s->o->bursts == NULL)
-		return;
-	for (unsigned i = 0; (s->flags & OBSERVE_HISTORY) != 0 &&
-			     (a.burst = burstlog_latest(s->o->bursts, i)) != NULL; i++)
+	for (unsigned i = 0; log != NULL && (s->flags & OBSERVE_HISTORY) != 0 &&
+			     (a.burst = burstlog_latest(log, i)) != NULL; i++)
 		if (a.burst->port >= s->first && a.burst->port < s->last)
 			emit(row_in(rows), FACTS_BURSTS, &a);
 	parts(s, out, FACTS_BURST_QUEUES, 0);
@@ -92,8 +92,8 @@ void show_microbursts(const struct show *s, struct json_object *out)
 
 void microbursts_clear(struct observe *o)
 {
-	if (o->bursts == NULL)
+	if (instance_microbursts(o->in) == NULL)
 		return;
-	burstlog_clear(o->bursts);
+	burstlog_clear(instance_microbursts(o->in));
 	o->records_lost_base = switch_microburst_records_lost(o->sw);
 }

@@ -19,7 +19,8 @@
 // Per second of model time.
 static uint64_t series_rate_per_s(const struct at *a, const struct rate_series *r, const ctr_t *now)
 {
-	return a->o->time_scale * rate_per_s(&a->o->clock, r, ctr_get(now), a->s->real_ns);
+	return instance_time_scale(a->o->in) *
+	       rate_per_s(&a->o->clock, r, ctr_get(now), a->s->real_ns);
 }
 
 #define RATE(m) series_rate_per_s(a, &a->o->port[a->port].rates.m, &a->pc->m)
@@ -277,7 +278,7 @@ static uint64_t worker_turn_ns(const struct show *s, unsigned worker)
 
 	if (loops == 0 || waited_ns >= SECOND_NS)
 		return 0;
-	return (SECOND_NS - waited_ns) / loops / s->o->time_scale;
+	return (SECOND_NS - waited_ns) / loops / instance_time_scale(s->o->in);
 }
 
 static uint64_t busy_percent(uint64_t busy, uint64_t loops)
@@ -571,7 +572,8 @@ struct value observe_value(struct weir_switch *sw, enum fact_id f, unsigned port
 			   uint64_t now_ns)
 {
 	static const struct flow_totals start;
-	struct observe o = {.sw = sw, .time_scale = 1};
+	static const struct instance none;
+	struct observe o = {.in = &none, .sw = sw};
 	const struct show s = {.o = &o, .flags = OBSERVE_RAW, .now_ns = now_ns, .real_ns = now_ns};
 	struct at a = at_port(&s, port, i);
 
@@ -731,7 +733,8 @@ struct json_object *observe_rows(struct observe *o, const char *what, int port, 
 				 uint64_t now_ns)
 {
 	struct show s = {.o = o, .flags = flags, .last = policy_of(o)->n_ports,
-			 .now_ns = model_time_ns(o->time_scale, now_ns), .real_ns = now_ns};
+			 .now_ns = model_time_ns(instance_time_scale(o->in), now_ns),
+			 .real_ns = now_ns};
 	struct json_object *out;
 
 	if (port != OBSERVE_ALL_PORTS) {
@@ -755,14 +758,15 @@ struct json_object *observe_rows(struct observe *o, const char *what, int port, 
 
 const struct port_baseline baseline_zero;
 
-int observe_create(struct weir_switch *sw, struct observe **out)
+int observe_create(const struct instance *in, struct observe **out)
 {
 	struct observe *o = calloc(1, sizeof(*o));
+	struct weir_switch *sw = in->sw;
 
 	if (o == NULL)
 		return -ENOMEM;
+	o->in = in;
 	o->sw = sw;
-	o->time_scale = 1;
 	o->port = calloc(switch_policy(sw)->n_ports, sizeof(o->port[0]));
 	o->worker = calloc(switch_n_workers(sw), sizeof(o->worker[0]));
 	if (o->port == NULL || o->worker == NULL) {
@@ -793,36 +797,17 @@ void observe_set_linux(struct observe *o, observe_linux_fn *numbers, void *arg)
 	o->linux_arg = arg;
 }
 
-void observe_set_auto_ecn(struct observe *o, const struct autoecn *auto_ecn)
+// Another registry counts from 0.
+void observe_new_policy(struct observe *o)
 {
-	o->auto_ecn = auto_ecn;
-}
-
-void observe_set_lldp(struct observe *o, const struct lldp_agent *lldp)
-{
-	o->lldp = lldp;
-}
-
-void observe_set_inof(struct observe *o, const struct inof_registry *inof)
-{
-	for (unsigned port = 0; inof != o->inof && port < policy_of(o)->n_ports; port++)
+	for (unsigned port = 0; instance_inof(o->in) == NULL && port < policy_of(o)->n_ports;
+	     port++)
 		o->port[port].base.inof = (struct inof_counters){0};
-	o->inof = inof;
-}
-
-void observe_set_microbursts(struct observe *o, struct burstlog *bursts)
-{
-	o->bursts = bursts;
 }
 
 void observe_set_about(struct observe *o, const struct observe_about *about)
 {
 	o->about = *about;
-}
-
-void observe_set_time_scale(struct observe *o, uint32_t time_scale)
-{
-	o->time_scale = time_scale;
 }
 
 static void sample_port(struct observe *o, unsigned port, unsigned at)
@@ -904,16 +889,16 @@ static void clear_port(struct observe *o, unsigned port, uint64_t now_ns)
 	switch_drv_stats(o->sw, port, &b->drv);
 	b->steering = steering_of(o, port);
 	b->standin_sent = standin_sent(o, port);
-	if (o->lldp != NULL)
-		b->lldp = *lldp_counters(o->lldp, port);
-	if (o->inof != NULL)
-		b->inof = *inof_counters(o->inof, port);
+	if (instance_lldp(o->in) != NULL)
+		b->lldp = *lldp_counters(instance_lldp(o->in), port);
+	if (instance_inof(o->in) != NULL)
+		b->inof = *inof_counters(instance_inof(o->in), port);
 }
 
 void observe_clear(struct observe *o, uint64_t now_ns)
 {
 	for (unsigned port = 0; port < policy_of(o)->n_ports; port++)
-		clear_port(o, port, model_time_ns(o->time_scale, now_ns));
+		clear_port(o, port, model_time_ns(instance_time_scale(o->in), now_ns));
 	for (unsigned i = 0; i < switch_n_workers(o->sw); i++) {
 		take_baseline(&o->worker[i].base, switch_worker_counters(o->sw, i),
 			      sizeof(o->worker[i].base));

@@ -4,7 +4,8 @@
 // The counters of the dataplane only grow; a baseline kept here is what `clear counters` means, and
 // rates come from samples taken a few times a second. Units: queue bytes are frame bytes, bytes of
 // priority groups and pools are cells times the cell size, durations are microseconds. The
-// control thread calls everything, with real time as now_ns; nothing here changes the switch.
+// control thread calls everything, with the time of control as now_ns; nothing here changes the
+// switch. Rates and times are those of the switch (instance.h, time_scale).
 #pragma once
 
 #include <stdint.h>
@@ -13,15 +14,19 @@
 #include "dataplane/switch.h"
 #include "dataplane/switch_flows.h"
 
+struct instance;
 struct json_object;
 struct observe;
 
 enum { OBSERVE_ALL_PORTS = -1 };
 
-// sw must outlive it. 0 or -ENOMEM.
-__attribute__((warn_unused_result)) int observe_create(struct weir_switch *sw,
+// The instance must outlive it; its services may open later. 0 or -ENOMEM.
+__attribute__((warn_unused_result)) int observe_create(const struct instance *in,
 						       struct observe **out);
 void observe_destroy(struct observe *o); // NULL is fine
+
+// The instance has another policy.
+void observe_new_policy(struct observe *o);
 
 // The stand-in, which pauses the peers of workers that stand still. NULL, as at the start: none.
 struct standin;
@@ -31,23 +36,6 @@ struct linux_numbers;
 typedef const struct linux_numbers *observe_linux_fn(void *arg);
 void observe_set_linux(struct observe *o, observe_linux_fn *numbers, void *arg);
 
-// The agent of `show ecn auto`. NULL, as at the start: no queue has it.
-struct autoecn;
-void observe_set_auto_ecn(struct observe *o, const struct autoecn *auto_ecn);
-
-// The agent of `show lldp` and `show dcbx`. NULL, as at the start: none, and both are empty.
-struct lldp_agent;
-void observe_set_lldp(struct observe *o, const struct lldp_agent *lldp);
-
-// The hosts of `show inof`. NULL, as at the start: none, and the tables are empty. Its counters
-// count from here.
-struct inof_registry;
-void observe_set_inof(struct observe *o, const struct inof_registry *inof);
-
-// The log of `show microbursts`. NULL, as at the start: none, and the lists are empty.
-struct burstlog;
-void observe_set_microbursts(struct observe *o, struct burstlog *bursts);
-
 // The values of `show version` that come from the daemon. The caller keeps the texts.
 struct observe_about {
 	const char *version, *policy_file;
@@ -55,10 +43,6 @@ struct observe_about {
 	uint64_t confirm_end_ns; // until then a policy waits for `confirm`; 0: none does
 };
 void observe_set_about(struct observe *o, const struct observe_about *about);
-
-// The switch lives in model time, S times slower than the now_ns of all calls here
-// (control/base/model_time.h): rates and times are the model's then. 1 unless set.
-void observe_set_time_scale(struct observe *o, uint32_t time_scale);
 
 // To be called every few milliseconds: keeps what rates need.
 void observe_sample(struct observe *o, uint64_t now_ns);

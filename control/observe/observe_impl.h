@@ -6,8 +6,9 @@
 #include "control/autoecn/agent.h"
 #include "control/base/model_time.h"
 #include "control/inof/registry.h"
+#include "control/instance/service.h"
 #include "control/lldp/agent.h"
-#include "control/observe/burstlog.h"
+#include "control/microbursts/burstlog.h"
 #include "control/observe/fact.h"
 #include "control/observe/observe.h"
 #include "control/observe/rate.h"
@@ -64,16 +65,12 @@ struct stall_counts {
 
 // `base`: the values at the last clear.
 struct observe {
-	struct weir_switch *sw;
+	const struct instance *in;
+	struct weir_switch *sw; // of the instance
 	const struct standin *standin; // NULL: there is none
-	const struct autoecn *auto_ecn; // likewise
-	const struct lldp_agent *lldp; // likewise
-	const struct inof_registry *inof; // likewise
-	struct burstlog *bursts; // likewise
 	observe_linux_fn *linux_numbers; // NULL: the kernel is not the control plane
 	void *linux_arg;
 	struct observe_about about;
-	uint32_t time_scale;
 	struct {
 		struct port_baseline base;
 		struct port_rates rates;

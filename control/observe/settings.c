@@ -158,21 +158,12 @@ static void ecn_rows(const struct show *s, unsigned port, unsigned q, struct jso
 {
 	static const char *const color_name[N_COLORS] = {"green", "yellow", "red"};
 	struct at a = at_port(s, port, q);
-	struct autoecn_view view;
-	struct wred_params wred;
-	const struct wred_curve *c;
-	bool same;
+	const struct wred_params wred =
+		autoecn_wred(instance_auto_ecn(s->o->in), a.pol, port, q);
+	const struct wred_curve *c = wred.curve;
+	bool same = same_curve(&c[GREEN], &c[YELLOW]) && same_curve(&c[GREEN], &c[RED]);
 
-	a.wred = &a.pp->queue[q].wred;
-	if (autoecn_view(s->o->auto_ecn, port, q, &view)) {
-		wred = *a.wred;
-		for (unsigned color = 0; color < N_COLORS; color++)
-			wred.curve[color] = wred_curve_of(view.now.kmin_bytes, view.now.kmax_bytes,
-							  view.now.pmax_ppm);
-		a.wred = &wred;
-	}
-	c = a.wred->curve;
-	same = same_curve(&c[GREEN], &c[YELLOW]) && same_curve(&c[GREEN], &c[RED]);
+	a.wred = &wred;
 	for (unsigned color = 0; color < (same ? 1 : N_COLORS); color++) {
 		a.curve = &c[same ? GREEN : color];
 		a.color = same ? "all" : color_name[color];

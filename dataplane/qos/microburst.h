@@ -3,7 +3,7 @@
 // time, and what share of its limit that is. An average over a second hides a queue that was full
 // for a millisecond. The limit of a queue is kmax, or its threshold in the lossy pool; the limit of
 // a group is its XOFF threshold. Pure; which windows form a burst is decided by
-// control/observe/burstlog.h.
+// control/microbursts/burstlog.h.
 #pragma once
 
 #include <assert.h>

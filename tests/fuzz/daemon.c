@@ -11,14 +11,13 @@
 #include <rte_mbuf.h>
 
 #include "control/daemon/daemon.h"
-#include "control/observe/burstlog.h"
 #include "dataplane/worker.h"
 #include "tests/eal.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/net.h"
 #include "tests/fuzz/world.h"
 
-enum { POOL = 4095, PORTS = 2, EVENTS = 64, PASSES = 3, START_NS = 1000000000,
+enum { POOL = 4095, PORTS = 2, PASSES = 3, START_NS = 1000000000,
        MAX_WORK = 20, FRAME_LEN = 60, WORLD_BYTES = 32 << 20 };
 
 // From the port without frames only the harness's own come.
@@ -188,15 +187,19 @@ static void open_switch(struct fuzz_daemon *f)
 static void open_control(struct fuzz_daemon *f)
 {
 	struct daemon *d = &f->d;
+	char err[256];
 
-	FUZZ_CHECK(observe_create(d->in.sw, &d->observe) == 0);
+	FUZZ_CHECK(observe_create(&d->in, &d->observe) == 0);
 	FUZZ_CHECK(eventlog_create(d->in.policy, &d->log) == 0);
 	FUZZ_CHECK(reload_create(d, &d->reload) == 0);
 	FUZZ_CHECK(cnplog_create(&d->cnps) == 0);
-	FUZZ_CHECK(burstlog_create(d->n_open, &d->bursts) == 0);
-	observe_set_microbursts(d->observe, d->bursts);
+	FUZZ_CHECK(instance_open(&d->in, err, sizeof(err)) == 0);
+	FUZZ_CHECK(inof_requests_create(d, &d->inof) == 0);
 	FUZZ_CHECK(requests_create(d, net_listener(), &d->requests) == 0);
 }
+
+// As of the daemon, but for its clock and its entropy: each run is alike.
+static struct instance_ops ops_without_luck;
 
 // Once; the daemon of each input begins as this one is now.
 static void make(void)
@@ -209,8 +212,11 @@ static void make(void)
 	f->now_ns = START_NS;
 	f->opt.policy_path = SOURCE_ROOT "/tests/fuzz/policies/a.yaml";
 	f->d.opt = &f->opt;
+	ops_without_luck = daemon_instance_ops;
+	ops_without_luck.read_clocks = NULL;
+	ops_without_luck.inof_seeds = NULL;
 	f->d.ports = f->ports;
-	f->d.in.ops = &reload_instance_ops;
+	f->d.in.ops = &ops_without_luck;
 	f->d.in.arg = &f->d;
 	f->d.pool = pool;
 	open_switch(f);
@@ -239,10 +245,11 @@ void fuzz_daemon_close(struct fuzz_daemon *f)
 	requests_destroy(d->requests);
 	b = switch_balance(d->in.sw);
 	FUZZ_CHECK(balance_begun(&b) == balance_ended(&b));
+	inof_requests_destroy(d->inof);
+	instance_close(&d->in);
 	switch_destroy(d->in.sw);
 	reload_destroy(d->reload);
 	cnplog_destroy(d->cnps);
-	burstlog_destroy(d->bursts);
 	eventlog_destroy(d->log);
 	observe_destroy(d->observe);
 	instance_fini(&d->in);
@@ -267,16 +274,14 @@ static void workers_step(struct fuzz_daemon *f)
 static void control_step(struct fuzz_daemon *f)
 {
 	struct daemon *d = &f->d;
-	struct event events[EVENTS];
-	unsigned n = switch_control_step(d->in.sw, f->now_ns, events, EVENTS);
 
-	for (unsigned i = 0; i < n; i++)
-		eventlog_add(d->log, &events[i], f->now_ns);
+	instance_collect(&d->in, f->now_ns);
 	eventlog_tick(d->log, f->now_ns);
 	cnplog_poll(d->cnps, d->in.sw, f->now_ns);
-	burstlog_poll(d->bursts, d->in.sw, &(struct burst_clock){f->now_ns, f->now_ns, 1});
 	observe_sample(d->observe, f->now_ns);
 	reload_poll(d->reload, f->now_ns);
+	instance_hear(&d->in, f->now_ns);
+	instance_act(&d->in, f->now_ns);
 	requests_poll(d->requests, 0, f->now_ns);
 }
 

@@ -78,7 +78,7 @@ static int make(struct story *s)
 		return failed("the fabric cannot be made");
 	}
 	diags_fini(&d);
-	if (observe_create(s->fabric->switches[0].in.sw, &s->observe) != 0 ||
+	if (observe_create(&s->fabric->switches[0].in, &s->observe) != 0 ||
 	    traffic_start(s->traffic, s->fabric) != 0)
 		return failed("there is not enough memory for this act");
 	return DONE;

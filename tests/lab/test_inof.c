@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // iNOF on a whole switch: what one host can take from others by registrations and frames of iNOF.
-// The registry gets what the workers give to control, in loops of 3 ms with the limits of the
-// daemon. Host i of these tests has the MAC address 02:00:00:00:00:0i and the IP address 10.0.0.i.
+// The instance of the switch has what the workers give to control, in looks of 3 ms. Host i of
+// these tests has the MAC address 02:00:00:00:00:0i and the IP address 10.0.0.i.
 #include <string.h>
 
-#include "control/inof/hard_zoning.h"
+#include "control/config/config.h"
 #include "control/inof/registry.h"
+#include "control/instance/service.h"
 #include "dataplane/base/rng.h"
 #include "dataplane/base/units.h"
 #include "dataplane/packet/lldp.h"
-#include "dataplane/switch_punt.h"
-#include "dataplane/switch_zones.h"
 #include "tests/lab/router.h"
 
-enum { HOSTS = 4, LEN = 100, LOOP_MS = 3, LLDP_A_LOOP = 64, INOF_A_LOOP = 1024 };
+enum { HOSTS = 4, LEN = 100, LOOP_MS = 3 };
 enum { TARGET = 0, INITIATOR = 1, STATION = 2, HOSTILE = 3 }; // ports
 
 static const char bridge[] =
@@ -23,9 +22,7 @@ static const char bridge[] =
 
 static struct {
 	struct bench *b;
-	struct inof_registry *r;
-	struct hard_zoning zoning;
-	bool up[HOSTS];
+	struct instance in;
 	unsigned n_refused;
 	enum inof_refusal refused;
 	// What the initiator was told of the target.
@@ -40,55 +37,40 @@ static uint64_t now_ns(void)
 	return t.b->clock.now_ns;
 }
 
-static const uint8_t *mac_of(void *arg, unsigned port)
+static void see_event(void *arg, const struct event *e, const char *about, uint64_t at_ns)
 {
-	(void)arg;
-	return switch_port(t.b->sw, port)->facts.mac;
-}
-
-static bool send_notice(void *arg, unsigned port, const struct inof_frame *f)
-{
-	struct control_frame out = {.port = (port_no_t)port, .len = f->len};
-
-	(void)arg;
-	memcpy(out.bytes, f->bytes, f->len);
-	actor_poke(&t.b->actor);
-	return switch_send(t.b->sw, &out, SEND_OTHER);
-}
-
-static void log_event(void *arg, const struct event *e, const char *about)
-{
-	(void)arg;
-	(void)about;
+	(void)arg, (void)about, (void)at_ns;
 	if (e->type != EVENT_INOF_REFUSED)
 		return;
 	t.n_refused++;
 	t.refused = (enum inof_refusal)e->a;
 }
 
-static bool is_elsewhere(void *arg, unsigned port, const uint8_t mac[6], struct ip_key ip)
+static void poke(void *arg)
 {
 	(void)arg;
-	return switch_station_elsewhere(t.b->sw, port, mac, ip);
+	actor_poke(&t.b->actor);
 }
 
-// One loop of control.
+static void fail_for_trouble(void *arg, enum trouble_severity severity, const char *text)
+{
+	(void)arg, (void)severity;
+	fail_msg("%s", text);
+}
+
+// One look of control. The events of the workers are the bench's.
 static void loop(void)
 {
-	struct control_frame f;
-
 	bench_run(t.b, LOOP_MS * (uint64_t)MS_NS);
 	bench_control(t.b);
-	for (unsigned i = 0; i < LLDP_A_LOOP && !inof_is_busy(t.r) &&
-			     switch_next_punt(t.b->sw, 1 << PUNT_LLDP, &f); i++)
-		inof_lldp(t.r, f.port, f.bytes, f.len, now_ns());
-	assert_false(hard_zoning_loop(&t.zoning, t.b->sw, t.r, now_ns()));
-	for (unsigned port = 0; port < HOSTS; port++)
-		inof_link(t.r, port, t.up[port], now_ns());
-	for (unsigned i = 0;
-	     i < INOF_A_LOOP && switch_next_punt(t.b->sw, 1 << PUNT_INOF, &f); i++)
-		inof_receive(t.r, f.port, f.bytes, f.len, now_ns());
-	inof_poll(t.r, now_ns());
+	instance_hear(&t.in, now_ns());
+	instance_act(&t.in, now_ns());
+}
+
+static void set_link(unsigned port, bool up)
+{
+	wire_set_up(t.b->host[port].wire, up);
+	switch_links_changed(t.b->sw);
 }
 
 static void loops(unsigned n)
@@ -175,21 +157,21 @@ static void send(unsigned from, unsigned to)
 
 static int begin(void **state)
 {
-	static const struct inof_ops ops = {mac_of, send_notice, log_event, is_elsewhere};
-	const struct inof_conf conf = {.default_zone = true, .hard_zoning = true,
-				       .ports = {UINT64_MAX}};
+	static const struct instance_ops ops = {
+		.event = see_event, .trouble = fail_for_trouble, .wake = poke};
+	struct diags d = {0};
+	char err[256];
 
 	(void)state;
 	memset(&t, 0, sizeof(t));
 	t.b = bench_open(bridge, 0);
-	t.zoning.wanted = true;
 	t.b->host[INITIATOR].on_rx = on_frame;
-	assert_int_equal(inof_create(HOSTS, &ops, NULL, 1, 1, &t.r), 0);
-	inof_set_conf(t.r, &conf, now_ns());
-	for (unsigned host = 1; host <= HOSTS; host++) { // the bridge knows all
-		t.up[host - 1] = true;
-		send(host, 0);
-	}
+	t.in = (struct instance){.sw = t.b->sw, .policy = t.b->policy, .ops = &ops};
+	assert_int_equal(config_parse("bridge", bridge, strlen(bridge), &t.in.config, &d), 0);
+	diags_fini(&d);
+	assert_int_equal(instance_open(&t.in, err, sizeof(err)), 0);
+	for (unsigned host = 1; host <= HOSTS; host++)
+		send(host, 0); // the bridge knows all
 	loops(2);
 	register_host(TARGET, INOF_TARGET);
 	register_host(INITIATOR, INOF_INITIATOR);
@@ -201,14 +183,15 @@ static int begin(void **state)
 static int end(void **state)
 {
 	(void)state;
-	inof_destroy(t.r);
+	instance_close(&t.in);
+	config_destroy(t.in.config);
 	bench_close(t.b);
 	return 0;
 }
 
 static const struct inof_counters *count(unsigned port)
 {
-	return inof_counters(t.r, port);
+	return inof_counters(instance_inof(&t.in), port);
 }
 
 static uint32_t arrived(unsigned from, unsigned to)
@@ -271,7 +254,8 @@ static void a_target_whose_link_blinks_is_back_whatever_others_register_meanwhil
 {
 	(void)state;
 	for (unsigned i = 0; i < 2000 / LOOP_MS; i++) {
-		t.up[TARGET] = i < 100 || i > 100 + 1000 / LOOP_MS;
+		if (i == 100 || i == 101 + 1000 / LOOP_MS)
+			set_link(TARGET, i != 100);
 		if (i % 10 == 0)
 			send_registration(HOSTILE, 4, 0x0a000001, INOF_TARGET, UINT16_MAX);
 		loop();
@@ -295,11 +279,11 @@ static void b_goes_on_as_before(void)
 	loops(2);
 	assert_int_equal(count(STATION)->registrations, registered + 1);
 	t.n_told = 0;
-	t.up[TARGET] = false;
+	set_link(TARGET, false);
 	loops(2);
 	assert_int_equal(t.n_told, 1);
 	assert_false(t.online);
-	t.up[TARGET] = true;
+	set_link(TARGET, true);
 	loop();
 	register_host(TARGET, INOF_TARGET);
 	loops(3);
@@ -359,17 +343,18 @@ static void a_flood_of_frames_of_inof_takes_nothing_from_others(void **state)
 // Control makes the table anew at most every 10 ms, whatever comes and goes.
 static void stations_change_at_most_every_10_ms(void **state)
 {
-	uint64_t last = t.zoning.change, last_ns = 0;
+	const struct inof_state *inof = t.in.service[SERVICE_INOF];
+	uint64_t last = inof->hard_zoning.change, last_ns = 0;
 	unsigned n = 0;
 
 	(void)state;
 	for (unsigned i = 0; i < 300; i++) {
 		send_registration(HOSTILE, 4, 0x0a000004, INOF_TARGET, i % 2 ? 0 : 120);
 		loop();
-		if (t.zoning.change == last)
+		if (inof->hard_zoning.change == last)
 			continue;
 		assert_true(last_ns == 0 || now_ns() - last_ns >= 10 * MS_NS);
-		last = t.zoning.change;
+		last = inof->hard_zoning.change;
 		last_ns = now_ns();
 		n++;
 	}

@@ -52,19 +52,22 @@ static void see_settled(void *arg, uint64_t now_ns)
 	assert_false(instance_reloads(&s->in));
 }
 
-static const struct instance_ops ops = {see_new_policy, see_settled};
+static const struct instance_ops ops = {.new_policy = see_new_policy, .settled = see_settled};
 
 static struct bench *open_instance(struct seen *s)
 {
 	struct bench *b = bench_open(still, 1500);
+	char err[256];
 
 	*s = (struct seen){.in = {.sw = b->sw, .policy = b->policy, .ops = &ops, .arg = s}};
+	assert_int_equal(instance_open(&s->in, err, sizeof(err)), 0);
 	return b;
 }
 
 // The bench closes the switch with the policy that it runs.
 static void close_instance(struct bench *b, struct seen *s)
 {
+	instance_close(&s->in);
 	b->policy = s->in.policy;
 	s->in.policy = NULL;
 	instance_fini(&s->in);

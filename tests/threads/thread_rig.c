@@ -11,7 +11,7 @@
 #include <rte_mbuf.h>
 
 #include "control/config/config.h"
-#include "control/observe/burstlog.h"
+#include "control/microbursts/burstlog.h"
 #include "control/observe/observe.h"
 #include "dataplane/base/bits.h"
 #include "dataplane/switch_ecn.h"
@@ -102,6 +102,7 @@ struct thread_rig *thread_rig_open(const char *yaml,
 	static unsigned n_opened;
 	struct thread_rig *r = calloc(1, sizeof(*r));
 	struct switch_port ports[PEERS_PORTS];
+	struct burstlog *bursts;
 	struct policy *policy;
 
 	assert_non_null(r);
@@ -121,9 +122,9 @@ struct thread_rig *thread_rig_open(const char *yaml,
 	policy = compile(r, yaml);
 	snprintf(policy->name, sizeof(policy->name), "thr%u", n_opened++);
 	assert_int_equal(switch_create(policy, ports, r->pool, 1, &r->sw), 0);
-	assert_int_equal(observe_create(r->sw, &r->observe), 0);
-	assert_int_equal(burstlog_create(PEERS_PORTS, &r->bursts), 0);
-	observe_set_microbursts(r->observe, r->bursts);
+	assert_int_equal(burstlog_create(PEERS_PORTS, &bursts), 0);
+	r->in = (struct instance){.sw = r->sw, .service[SERVICE_MICROBURSTS] = bursts};
+	assert_int_equal(observe_create(&r->in, &r->observe), 0);
 	r->n_workers = switch_n_workers(r->sw);
 	r->control_ns = thread_rig_now_ns();
 	r->peers.ports = r->ports;
@@ -153,7 +154,7 @@ void thread_rig_close(struct thread_rig *r)
 	for (unsigned i = 0; i < r->n_workers; i++)
 		pthread_join(r->workers[i], NULL);
 	observe_destroy(r->observe);
-	burstlog_destroy(r->bursts);
+	burstlog_destroy(instance_microbursts(&r->in));
 	policy = (struct policy *)(uintptr_t)switch_policy(r->sw);
 	switch_destroy(r->sw);
 	policy_destroy(policy);
@@ -170,7 +171,7 @@ static void control_step(struct thread_rig *r)
 	struct event events[EVENTS];
 
 	switch_control_step(r->sw, r->control_ns, events, EVENTS);
-	burstlog_poll(r->bursts, r->sw,
+	burstlog_poll(instance_microbursts(&r->in), r->sw,
 		      &(struct burst_clock){thread_rig_now_ns(), thread_rig_now_ns(), 1});
 }
 

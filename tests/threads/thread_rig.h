@@ -6,10 +6,10 @@
 // are polled each time, and learned addresses age.
 #pragma once
 
+#include "control/instance/service.h"
 #include "tests/lab/bench.h"
 #include "tests/threads/peers.h"
 
-struct burstlog;
 struct observe;
 
 enum { FLAPPING = PEERS_PORTS - 1 }; // the port whose link goes down and up
@@ -24,8 +24,8 @@ struct thread_rig {
 	pthread_t workers[8];
 	_Atomic bool stop;
 	uint64_t control_ns, curves;
+	struct instance in; // with microbursts alone
 	struct observe *observe;
-	struct burstlog *bursts;
 	// What no policy file says is set here, in each policy before it runs; may be NULL.
 	void (*adjust)(const struct thread_rig *r, struct policy *p);
 	void *arg;

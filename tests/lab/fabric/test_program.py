@@ -410,6 +410,29 @@ class Program(unittest.TestCase):
                        "--set", "hosts.h[1-3].nic.cc=none")
             self.assertRegex(done.stdout, rf"why: no deadlock.*: s1\.p3\.3{suffix} was offered")
 
+    def test_switches_that_speak_lldp_only_from_a_reload_on_hear_each_other(self):
+        """Frames are stored whole from the start if any policy of the run needs it."""
+        on = "reload: {override: {switch: {lldp: on}}}"
+        with tempfile.TemporaryDirectory() as folder:
+            two = os.path.join(folder, "two.yaml")
+            pathlib.Path(two).write_text(f"""scenario: two
+duration: 20ms
+policy: {ROOT}/conf/roce.yaml
+switches: {{"s[1-2]": {{ports: 2}}}}
+hosts: {{"h[1-2]": {{nic: {{cc: none}}}}}}
+links:
+  - {{between: ["h[1-2]", "s[1-2].p1"], speed: 40G, length: 5m}}
+  - {{between: [s1.p2, s2.p2], speed: 40G, length: 5m}}
+flows: [{{from: h1, to: h2, class: 3, size: 1KB}}]
+faults: [{{at: 5ms, switch: s1, {on}}}, {{at: 5ms, switch: s2, {on}}}]
+expect:
+  - dcbx_agreed(s1.p2, 0, 4ms) == 0
+  - dcbx_agreed(s1.p2) == 1
+  - dcbx_agreed(s2.p2) == 1
+""")
+            done = lab("run", two, "--quiet")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1] + sys.argv[3:])

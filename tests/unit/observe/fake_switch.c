@@ -13,6 +13,7 @@ struct weir_switch *fake_switch_create(void)
 	struct weir_switch *sw = calloc(1, sizeof(*sw));
 	struct policy *p = calloc(1, sizeof(*p) + FAKE_PORTS * sizeof(p->ports[0]));
 
+	sw->in.sw = sw;
 	sw->place = 1;
 	sw->policy = p;
 	strcpy(p->name, "sw1");

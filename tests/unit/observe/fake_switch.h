@@ -3,6 +3,7 @@
 // two workers. No DPDK.
 #pragma once
 
+#include "control/instance/service.h"
 #include "dataplane/forward/fdb.h"
 #include "dataplane/qos/pfc.h"
 #include "dataplane/qos/pg.h"
@@ -71,6 +72,7 @@ struct weir_switch {
 	unsigned n_microbursts;
 	uint64_t microbursts_lost;
 	struct vtep vtep; // in the policy where a test puts it there
+	struct instance in; // of this switch; a test gives it the states of services
 };
 
 // Ports p1 and p2 in a switch sw1; class 3 is lossless and watched; p1 has a guard rule. To be

@@ -29,7 +29,7 @@ static inline int begin(void **state)
 
 	b->sw = fake_switch_create();
 	*state = b;
-	return observe_create(b->sw, &b->o);
+	return observe_create(&b->sw->in, &b->o);
 }
 
 static inline int end(void **state)

@@ -633,6 +633,12 @@ static void an_entry_of_the_journal_has_fields(void **state)
 			    "PRIORITY=3\nSYSLOG_IDENTIFIER=weir\nWEIR_PORT=p2\nWEIR_CLASS=3\n"
 			    "WEIR_ACTION=drop\nWEIR_MEASURED_US=100250\nWEIR_SWITCH=sw1\n"
 			    "WEIR_EVENT=pfc-storm\nWEIR_SEVERITY=alarm\n");
+	log_line("%s %s reload: %s", "sw1", "error", "no");
+	assert_string_equal(entry(fd),
+			    "MESSAGE=sw1 error reload: no\nPRIORITY=3\nSYSLOG_IDENTIFIER=weir\n");
+	log_line("%s warning dcbx: 5%%", "sw1");
+	assert_string_equal(entry(fd),
+			    "MESSAGE=sw1 warning dcbx: 5%\nPRIORITY=4\nSYSLOG_IDENTIFIER=weir\n");
 	log_line("sw1 said so");
 	assert_string_equal(entry(fd),
 			    "MESSAGE=sw1 said so\nPRIORITY=5\nSYSLOG_IDENTIFIER=weir\n");

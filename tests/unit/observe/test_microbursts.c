@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "control/ctl/show.h"
-#include "control/observe/burstlog.h"
+#include "control/microbursts/burstlog.h"
 #include "dataplane/base/units.h"
 #include "tests/unit/observe/rows.h"
 
@@ -15,13 +15,13 @@ static struct burstlog *new_log(struct bench *b)
 
 	assert_int_equal(burstlog_create(FAKE_PORTS, &l), 0);
 	b->sw->policy->microbursts = (struct microburst_params){MS_NS, 500};
-	observe_set_microbursts(b->o, l);
+	b->sw->in.service[SERVICE_MICROBURSTS] = l;
 	return l;
 }
 
 static void end_log(struct bench *b, struct burstlog *l)
 {
-	observe_set_microbursts(b->o, NULL);
+	b->sw->in.service[SERVICE_MICROBURSTS] = NULL;
 	burstlog_destroy(l);
 }
 

@@ -5,7 +5,7 @@
 
 #include "control/inof/registry.h"
 #include "control/lldp/agent.h"
-#include "control/observe/burstlog.h"
+#include "control/microbursts/burstlog.h"
 #include "control/observe/fact.h"
 #include "control/observe/linux_numbers.h"
 #include "dataplane/base/units.h"
@@ -108,8 +108,8 @@ static struct inof_registry *registry_with_hosts(void)
 static void every_key_shown_has_a_row_and_every_row_is_shown(void **state)
 {
 	struct bench *b = *state;
-	struct lldp_agent *lldp = agent_with_host();
-	struct inof_registry *inof = registry_with_hosts();
+	struct lldp_state lldp = {.agent = agent_with_host()};
+	struct inof_state inof = {.registry = registry_with_hosts()};
 	struct burstlog *bursts;
 
 	assert_int_equal(burstlog_create(FAKE_PORTS, &bursts), 0);
@@ -117,9 +117,9 @@ static void every_key_shown_has_a_row_and_every_row_is_shown(void **state)
 	b->sw->microbursts[b->sw->n_microbursts++] = (struct microburst_record){
 		.windows = 1, .share = 500, .part = MICROBURST_GROUPS};
 	burstlog_poll(bursts, b->sw, &(struct burst_clock){.time_scale = 1});
-	observe_set_microbursts(b->o, bursts);
-	observe_set_lldp(b->o, lldp);
-	observe_set_inof(b->o, inof);
+	b->sw->in.service[SERVICE_MICROBURSTS] = bursts;
+	b->sw->in.service[SERVICE_LLDP] = &lldp;
+	b->sw->in.service[SERVICE_INOF] = &inof;
 	ctr_add(&b->sw->port[0].drops[3][DROP_WRED].packets, 1);
 	ctr_add(&b->sw->port[0].queue[3].residence[0], 1);
 	b->sw->port[0].last[3] = (struct pause_cause){.t_ns = 1, .kind = CAUSE_QUEUE, .cls = 3};
@@ -146,11 +146,8 @@ static void every_key_shown_has_a_row_and_every_row_is_shown(void **state)
 		compare_keys(l, l->single ? list(data, l->list) : row(data, l->list, 0));
 		json_object_put(data);
 	}
-	observe_set_lldp(b->o, NULL);
-	lldp_agent_destroy(lldp);
-	observe_set_inof(b->o, NULL);
-	inof_destroy(inof);
-	observe_set_microbursts(b->o, NULL);
+	lldp_agent_destroy(lldp.agent);
+	inof_destroy(inof.registry);
 	burstlog_destroy(bursts);
 }
 
@@ -317,7 +314,7 @@ static void a_row_says_how_long_a_turn_of_its_worker_is(void **state)
 	assert_int_equal(number(row(data, "latency", 0), "turn_ns"), 2500);
 	json_object_put(data);
 	observe_set_standin(b->o, NULL);
-	observe_set_time_scale(b->o, 500);
+	b->sw->in.time_scale = 500;
 	data = observe_show(b->o, "latency", OBSERVE_ALL_PORTS, 2ull * SECOND);
 	assert_int_equal(number(row(data, "latency", 0), "turn_ns"), 50);
 	json_object_put(data);
@@ -594,7 +591,7 @@ static void rates_and_times_of_a_slowed_switch_are_the_models(void **state)
 	struct port_counters *c = &b->sw->port[0].c;
 	struct json_object *data;
 
-	observe_set_time_scale(b->o, 500);
+	b->sw->in.time_scale = 500;
 	observe_sample(b->o, SECOND);
 	ctr_add(&c->tx_bytes, 10000000); // 80 Mb/s on the wall
 	ctr_add(&b->sw->worker[0].loops, 1000);

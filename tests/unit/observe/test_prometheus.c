@@ -29,7 +29,7 @@ static int begin(void **state)
 	b->sw = fake_switch_create();
 	b->about.version = "1.2.3";
 	*state = b;
-	return observe_create(b->sw, &b->o);
+	return observe_create(&b->sw->in, &b->o);
 }
 
 static int end(void **state)

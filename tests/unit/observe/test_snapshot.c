@@ -28,7 +28,7 @@ static int begin(void **state)
 
 	b->sw = fake_switch_create();
 	ctr_add(&b->sw->port[0].c.rx_packets, 11);
-	err = observe_create(b->sw, &b->o);
+	err = observe_create(&b->sw->in, &b->o);
 	*state = b;
 	b->s = snapshot_take(b->o, SECOND);
 	return err;

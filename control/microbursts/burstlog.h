@@ -56,7 +56,7 @@ void burstlog_poll(struct burstlog *l, struct weir_switch *sw, const struct burs
 // The counters of burstlog_counts count from here.
 void burstlog_clear(struct burstlog *l);
 
-uint64_t burstlog_total(const struct burstlog *l); // bursts since the start
+uint64_t burstlog_total(const struct burstlog *l); // bursts since the start; NULL: none
 // The i-th before the latest, which is 0; NULL: it is not kept.
 const struct burst *burstlog_latest(const struct burstlog *l, unsigned i);
 struct burst_counts burstlog_counts(const struct burstlog *l, unsigned port, unsigned part,

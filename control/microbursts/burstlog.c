@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/observe/burstlog.h"
+#include "control/microbursts/burstlog.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -169,7 +169,7 @@ void burstlog_clear(struct burstlog *l)
 
 uint64_t burstlog_total(const struct burstlog *l)
 {
-	return l->total;
+	return l == NULL ? 0 : l->total;
 }
 
 const struct burst *burstlog_latest(const struct burstlog *l, unsigned i)
