@@ -194,7 +194,8 @@ const struct pg_state *switch_pg_state(const struct weir_switch *sw, unsigned po
 enum watermark { WATERMARK_QUEUE, WATERMARK_SHARED, WATERMARK_HEADROOM };
 uint64_t switch_watermark(const struct weir_switch *sw, unsigned port, enum watermark which,
 			  unsigned i);
-uint64_t switch_skid_used(const struct weir_switch *sw, unsigned port); // cells
+// For tests: cells.
+uint64_t switch_skid_used(const struct weir_switch *sw, unsigned port);
 const struct drop_counters *switch_drops(const struct weir_switch *sw, unsigned port, unsigned cls,
 					 enum drop_reason reason);
 const struct pfc_rx_state *switch_pfc_rx(const struct weir_switch *sw, unsigned port);
@@ -286,11 +287,11 @@ uint64_t switch_guard_remapped(const struct weir_switch *sw, unsigned port, unsi
 struct pause_cause switch_pause_cause(const struct weir_switch *sw, unsigned port, unsigned pg);
 // The same question now, from the cells as they lie: the queue that holds most of the group's.
 struct pause_cause switch_cause_now(const struct weir_switch *sw, unsigned port, unsigned pg);
-// Frames of the pool that copies of replicated frames take, beyond one a frame.
+// For tests: frames of the pool that copies of replicated frames take, beyond one a frame.
 uint32_t switch_copies(const struct weir_switch *sw);
 // As many may be taken by lossless frames when the buffer is full; fixed when it was created.
 uint32_t switch_copy_frames(const struct weir_switch *sw);
-// Cells of (in_port, pg) that wait in queue q of a port.
+// For tests: cells of (in_port, pg) that wait in queue q of a port.
 uint32_t switch_held_cells(const struct weir_switch *sw, unsigned port, unsigned q,
 			   unsigned in_port, unsigned pg);
 

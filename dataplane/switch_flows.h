@@ -30,8 +30,9 @@ struct flow_row {
 	const char *reason;
 };
 
-// Calls fn for every flow that lives; it may return false to end the walk. why: candidates and
-// reason are worked out, which costs a look at every queue pair between two addresses.
+// For tests: calls fn for every flow that lives; it may return false to end the walk. why:
+// candidates and reason are worked out, which costs a look at every queue pair between two
+// addresses.
 void switch_flows_walk(struct weir_switch *sw, uint64_t now_ns, bool why,
 		       bool (*fn)(void *arg, const struct flow_row *row), void *arg);
 

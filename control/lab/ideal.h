@@ -47,8 +47,8 @@ struct ideal_message {
 	uint64_t pace_bps;
 };
 
-// From the posting until all of it has arrived at the other end, without an acknowledgement; of a
-// READ, until the last response is there.
+// For tests: from the posting until all of it has arrived at the other end, without an
+// acknowledgement; of a READ, until the last response is there.
 uint64_t ideal_arrival_ns(const struct ideal_path *path, const struct ideal_message *m);
 
 // Until the poster knows that it is complete.

@@ -219,9 +219,6 @@ void scenario_destroy(struct scenario *sc); // NULL is fine
 int scenario_host(const struct scenario *sc, const char *name);
 int scenario_switch(const struct scenario *sc, const char *name);
 
-// Index of a switch's port by its name "p3", or -1.
-int scenario_port(const struct scenario *sc, uint32_t sw, const char *name);
-
 // Whether a name matches a pattern: a name, ranges h[1-8], or * for any run of characters.
 bool scenario_matches(const char *pattern, const char *name);
 

@@ -43,13 +43,6 @@ static int port_number(const char *name)
 	return *end != '\0' || n > POLICY_MAX_PORTS ? -1 : (int)n;
 }
 
-int scenario_port(const struct scenario *sc, uint32_t sw, const char *name)
-{
-	int n = port_number(name);
-
-	return n < 0 || (uint32_t)n > sc->switches[sw].n_ports ? -1 : n - 1;
-}
-
 // ---- patterns
 
 // The numbers of a range whose text inside the brackets has len characters. False: it is none.

@@ -210,7 +210,7 @@ struct traffic_counts {
 struct traffic_counts traffic_conn_counts(const struct traffic *t, uint32_t i);
 uint64_t traffic_n_done(const struct traffic *t);
 const struct traffic_done *traffic_done(const struct traffic *t, uint64_t i); // in order of done_ns
-// Messages and operations begun and not done.
+// For tests: messages and operations begun and not done.
 uint64_t traffic_n_open(const struct traffic *t);
 // When the last message of a flow was acknowledged; UINT64_MAX: the flow is not done. All: whether
 // every flow that ends is done; with `until: done` the clock stops there.

@@ -172,11 +172,6 @@ void wire_run_bind(struct wire_run *r, struct probe *p)
 	r->probe = p;
 }
 
-struct weir_switch *wire_run_switch(struct wire_run *r)
-{
-	return r->sw;
-}
-
 void wire_run_conf(const struct wire_run *r, struct probe_conf *conf)
 {
 	uint64_t slowest = UINT64_MAX;

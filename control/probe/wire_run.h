@@ -36,4 +36,3 @@ void wire_run_dscps(const struct wire_run *r, struct probe_conf *conf);
 struct probe_io wire_run_io(struct wire_run *r);
 // Whom arrivals are given to.
 void wire_run_bind(struct wire_run *r, struct probe *p);
-struct weir_switch *wire_run_switch(struct wire_run *r);

@@ -292,7 +292,7 @@ uint32_t flow_take(struct flow_table *t, const struct flow_key *k, uint32_t hash
 void flow_begin_anew(struct flow_table *t, uint32_t id, struct flow_arrival at,
 		     const struct flow_hooks *hooks);
 
-// The entry of the key, if it is not too old, or FLOW_NONE.
+// For tests: the entry of the key, if it is not too old, or FLOW_NONE.
 uint32_t flow_find(const struct flow_table *t, const struct flow_key *k, uint64_t now_ns);
 
 // The time in an entry's `last`, to the unit. It wraps after 6.5 days, and no flow stays in the

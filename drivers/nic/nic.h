@@ -233,7 +233,7 @@ void nic_flow_close(struct nic *nic, uint32_t id);
 // answered that the connection is closed, the id is not given to another flow.
 void nic_flow_forget(struct nic *nic, uint32_t id);
 
-// The pacing rate of a flow from now on; 0: line rate.
+// For tests: the pacing rate of a flow from now on; 0: line rate.
 void nic_flow_set_rate(struct nic *nic, uint32_t id, uint64_t rate_bps);
 
 enum nic_flow_state {

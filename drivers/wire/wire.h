@@ -75,7 +75,7 @@ void wire_set_loss(struct wire_end *from, const struct wire_loss *loss);
 
 // The speed of frames that start from now on; not 0. That of the wire as it was made: wire_speed.
 void wire_set_speed(struct wire *w, uint64_t bps);
-uint64_t wire_speed(const struct wire *w);
+uint64_t wire_speed(const struct wire *w); // for tests
 // The propagation of frames that start from now on.
 void wire_set_delay(struct wire *w, uint64_t delay_ns);
 
