@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Routing as control sees it: route tables are made before a policy is published and go at the end
 // of its grace; neighbours are set one by one. ARP and neighbour discovery come and go as whole
-// frames (switch_punt.h). Who is asked when is control's business (control/daemon/resolver.h).
+// frames (switch_punt.h). Who is asked when is control's business (control/neighbours/resolver.h).
 // Called by the control thread only.
 #pragma once
 

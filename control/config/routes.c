@@ -506,13 +506,14 @@ void config_set_routed(struct config *c, unsigned port, bool routed)
 		c->ports[port].routed = routed;
 }
 
-void config_set_address(struct config *c, unsigned port, const struct policy_addr *a)
+void config_set_addresses(struct config *c, unsigned port, const struct policy_addr *a,
+			  unsigned n)
 {
-	struct policy_addr *own = arena_alloc(&c->arena, sizeof(*own));
+	struct policy_addr *own = arena_alloc(&c->arena, n * sizeof(*own));
 
-	*own = *a;
+	memcpy(own, a, n * sizeof(*own));
 	c->ports[port].addrs = own;
-	c->ports[port].n_addrs = 1;
+	c->ports[port].n_addrs = n;
 }
 
 static bool is_route(const struct config *c, const struct config_route *r)

@@ -37,8 +37,9 @@ struct config_route {
 // The port routes, or bridges, in place of the setting of the file.
 void config_set_routed(struct config *c, unsigned port, bool routed);
 
-// The port has this address and no other, in place of those of the file.
-void config_set_address(struct config *c, unsigned port, const struct policy_addr *a);
+// The port has these addresses and no other, in place of those of the file.
+void config_set_addresses(struct config *c, unsigned port, const struct policy_addr *a,
+			  unsigned n);
 
 // The tunnels, in place of VNIs and addresses of the file; its other keys of `vxlan` hold. The
 // source is an address of a port. v is copied.

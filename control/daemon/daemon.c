@@ -344,13 +344,6 @@ static int make_switch(struct daemon *d)
 	return 0;
 }
 
-static void log_next_hop(void *arg, const struct event *e, const char *ip)
-{
-	const struct daemon *d = arg;
-
-	eventlog_add_about(d->log, e, ip, clock_now_ns(&d->clock));
-}
-
 static bool publish_routes(void *arg)
 {
 	const struct daemon *d = arg;
@@ -367,23 +360,17 @@ static void log_plane(void *arg, enum event_type type, port_no_t port, uint64_t 
 		log_line("%s warning control_plane: %s", d->in.policy->name, why);
 }
 
-// Who resolves neighbours: the kernel, or the switch.
-static int open_routing(struct daemon *d)
+static int open_plane(struct daemon *d)
 {
 	static const struct plane_ops ops = {.publish = publish_routes, .event = log_plane};
-	const struct resolver_listener listener = {.notify = log_next_hop, .arg = d};
 	struct plane_conf conf = {.sw = d->in.sw, .ops = &ops, .arg = d};
 	char err[ERR_LEN];
 
-	if (config_control_by_linux(d->in.config, &conf.netns)) {
-		if (plane_create(&conf, 0, &d->plane, err, sizeof(err)) != 0)
-			return failed("%s", err);
-		observe_set_linux(d->observe, plane_numbers, d->plane);
+	if (!config_control_by_linux(d->in.config, &conf.netns))
 		return 0;
-	}
-	if (resolver_create(d->in.sw, 0, &d->resolver) != 0)
-		return failed("out of memory");
-	resolver_listen(d->resolver, &listener);
+	if (plane_create(&conf, 0, &d->plane, err, sizeof(err)) != 0)
+		return failed("%s", err);
+	observe_set_linux(d->observe, plane_numbers, d->plane);
 	return 0;
 }
 
@@ -397,7 +384,7 @@ static int open_control(struct daemon *d)
 	    reload_create(d, &d->reload) != 0 || hotplug_create(d, &d->hotplug) != 0 ||
 	    fdb_file_create(d, &d->fdb_file) != 0 || inof_requests_create(d, &d->inof) != 0)
 		return failed("out of memory");
-	if (open_routing(d) != 0)
+	if (open_plane(d) != 0)
 		return EXIT_FAILED;
 	if (instance_open(&d->in, err, sizeof(err)) != 0)
 		return failed("%s", err);
@@ -543,7 +530,6 @@ static void take_down(struct daemon *d)
 	d->closing = !hotplug_destroy(d->hotplug);
 	fdb_file_destroy(d->fdb_file);
 	requests_destroy(d->requests);
-	resolver_destroy(d->resolver);
 	plane_destroy(d->plane);
 	inof_requests_destroy(d->inof);
 	instance_close(&d->in);
@@ -615,7 +601,6 @@ static void control_once(struct daemon *d, uint64_t now_ns)
 	observe_sample(d->observe, now_ns);
 	workers_poll(d->workers, now_ns);
 	reload_poll(d->reload, now_ns);
-	resolver_poll(d->resolver, now_ns);
 	plane_poll(d->plane, now_ns);
 	instance_hear(&d->in, now_ns);
 	instance_act(&d->in, now_ns);

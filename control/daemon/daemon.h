@@ -18,7 +18,6 @@
 #include "control/daemon/process.h"
 #include "control/daemon/reload.h"
 #include "control/daemon/requests.h"
-#include "control/daemon/resolver.h"
 #include "control/daemon/systemd.h"
 #include "control/daemon/web.h"
 #include "control/daemon/workers.h"
@@ -46,7 +45,6 @@ struct daemon {
 	struct hotplug *hotplug;
 	bool closing; // at the end: of hotplug_destroy()
 	struct fdb_file *fdb_file;
-	struct resolver *resolver; // NULL: the kernel is the control plane
 	struct plane *plane; // control_plane: linux; else NULL
 	struct inof_requests *inof;
 	struct requests *requests;

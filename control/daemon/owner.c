@@ -10,7 +10,6 @@ static void spread_new_policy(void *arg, uint64_t now_ns)
 {
 	struct daemon *d = arg;
 
-	resolver_new_policy(d->resolver, now_ns);
 	plane_new_policy(d->plane, now_ns);
 	eventlog_new_policy(d->log, d->in.policy);
 	observe_new_policy(d->observe);

@@ -20,6 +20,7 @@ enum { EVENTS_A_CALL = 256, TROUBLE_LEN = 512 };
 // In the order in which they have their turn.
 static const struct service *const services[N_SERVICES] = {
 	[SERVICE_MICROBURSTS] = &microbursts_service,
+	[SERVICE_NEIGHBOURS] = &neighbours_service,
 	[SERVICE_LLDP] = &lldp_service,
 	[SERVICE_INOF] = &inof_service,
 	[SERVICE_AUTO_ECN] = &auto_ecn_service,

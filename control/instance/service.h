@@ -31,10 +31,11 @@ struct service {
 	void (*end)(struct instance *in);
 };
 
-extern const struct service auto_ecn_service, inof_service, lldp_service, microbursts_service;
+extern const struct service auto_ecn_service, inof_service, lldp_service, microbursts_service,
+	neighbours_service;
 
 // The states of the services, in->service[]. NULL: before instance_open(), and of microbursts
-// until a policy asks for them.
+// and neighbours until a policy asks for them.
 
 struct lldp_state {
 	struct lldp_agent *agent;
@@ -73,6 +74,12 @@ static inline const struct autoecn *instance_auto_ecn(const struct instance *in)
 static inline struct burstlog *instance_microbursts(const struct instance *in)
 {
 	return in->service[SERVICE_MICROBURSTS];
+}
+
+// The kernel is the control plane, or no policy has routed yet: NULL.
+static inline const struct resolver *instance_resolver(const struct instance *in)
+{
+	return in->service[SERVICE_NEIGHBOURS];
 }
 
 // The zones that operators have added to the running switch; *n of them.

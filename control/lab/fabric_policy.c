@@ -61,6 +61,25 @@ static int load(const struct fabric *f, uint32_t sw, const struct sc_fault *relo
 	return config_load_overlay(file, &o, out, d);
 }
 
+// A port with a host behind it has addresses of its own, from which the switch asks.
+static void give_addresses(const struct scenario *sc, uint32_t sw, uint32_t port, struct config *c)
+{
+	uint32_t no = sc->switches[sw].first_port + port + 1;
+	const uint8_t hi = (uint8_t)(no >> 8), lo = (uint8_t)no;
+	const struct policy_addr own[] = {
+		{FAMILY_V4, 32, {169, 254, hi, lo}},
+		{FAMILY_V6, 128, {0xfd, 0xff, [14] = hi, lo}}};
+
+	config_set_addresses(c, port, own, 2);
+}
+
+static bool leads_to_host(const struct scenario *sc, uint32_t sw, uint32_t port)
+{
+	const struct sc_port *p = &sc->switches[sw].ports[port];
+
+	return p->link != SC_NO_LINK && !sc->links[p->link].end[1 - p->side].is_switch;
+}
+
 // A route to each host. Hosts behind the same switch are reached the same way, unless the file says
 // otherwise: they share next hops.
 static int route(const struct fabric *f, uint32_t sw, const struct sc_fault *reload,
@@ -76,8 +95,11 @@ static int route(const struct fabric *f, uint32_t sw, const struct sc_fault *rel
 	uint32_t n = 0;
 	int err;
 
-	for (uint32_t p = 0; p < sc->switches[sw].n_ports; p++)
+	for (uint32_t p = 0; p < sc->switches[sw].n_ports; p++) {
 		config_set_routed(c, p, !sc->tunnelled || tunnels_port(sc, sw, p));
+		if (sc->learn_neighbours && leads_to_host(sc, sw, p))
+			give_addresses(sc, sw, p, c);
+	}
 	for (uint32_t h = 0; h < sc->n_hosts; h++) {
 		struct way w = routes_way(&f->routes, sw, h, reload != NULL ? reload->routes : NULL,
 					  reload != NULL ? reload->n_routes : 0);
@@ -101,8 +123,11 @@ static int route(const struct fabric *f, uint32_t sw, const struct sc_fault *rel
 		last = w;
 		last_track = track;
 		for (unsigned i = 0; i < w.n; i++, next++) {
+			bool learnt = sc->learn_neighbours && leads_to_host(sc, sw, w.ports[i]);
+
 			*next = (struct policy_nexthop){
-				.kind = NEXTHOP_GIVEN, .port = w.ports[i], .track = track};
+				.kind = learnt ? NEXTHOP_LINK : NEXTHOP_GIVEN, .port = w.ports[i],
+				.track = track};
 			routes_peer_mac(sc, sw, w.ports[i], next->mac);
 		}
 	}
@@ -308,6 +333,7 @@ static void note_services(struct fabric *f, const struct config *c, const struct
 		return;
 	for (uint32_t i = 0; i < p->n_ports; i++)
 		f->has_lldp |= p->ports[i].lldp.on;
+	f->has_routes |= p->routes.any;
 	f->has_inof |= config_inof(c, &conf, &zones, &n);
 }
 

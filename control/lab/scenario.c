@@ -189,6 +189,10 @@ static const struct cfg_row root_rows[] = {
 	{FIELD(CFG_SWITCH, sc_keys, withdraw), .dflt = 1,
 	 .help = "derived routes: a switch uses a next hop only while a shortest way behind it "
 		 "to the host's switch is up. off: routes stay as they are"},
+	{FIELD(CFG_WORD, sc_keys, neighbours), .words = WORDS("given", "learnt"),
+	 .help = "MAC addresses of hosts on routing switches. learnt: a switch asks for them by "
+		 "ARP or neighbour discovery, as a live switch, and the first frame waits; given: "
+		 "it knows them from the start"},
 	{FIELD(CFG_WORD, sc_keys, connect), .words = WORDS("direct", "cm"),
 	 .help = "cm: frames on the wire make the connections; direct: they exist from the start"},
 	{FIELD(CFG_WORD, sc_keys, frames), .words = WORDS("headers", "whole"),
@@ -226,6 +230,7 @@ static void take_values(struct sc_builder *b)
 	sc->stuck_ns = (uint64_t)k->stuck.n;
 	sc->seed = (uint64_t)k->seed.n;
 	sc->withdraw = k->withdraw.n != 0;
+	sc->learn_neighbours = k->neighbours.n != 0;
 	sc->inof.exchange = k->inof.peers.n != CFG_WORD_VALUE;
 	sc->inof.delay_ns = (uint64_t)k->inof.peers.n;
 	sc->inof.detect_ns = (uint64_t)k->inof.detect.n;
@@ -345,6 +350,10 @@ static void choose_forwarding(struct sc_builder *b)
 	sc->tunnelled = b->k.forwarding.n == FORWARD_TUNNEL;
 	sc->routed = sc->routed || sc->tunnelled || b->k.forwarding.n == FORWARD_ROUTE ||
 		     (b->k.forwarding.n == FORWARD_AUTO && !tree);
+	if (sc->learn_neighbours && (!sc->routed || sc->tunnelled))
+		REFUSE(b->r.sink, &b->k.neighbours,
+		       "the switches bridge their hosts, and learn where they are from frames" CURE
+		       "give forwarding: route");
 }
 
 static struct sc_lldp lldp_of(const struct sc_lldp_keys *k)

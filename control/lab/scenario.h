@@ -170,6 +170,7 @@ struct scenario {
 	bool has_ip6; // of a flow
 	uint64_t *vids; // bitmap: of flows
 	bool withdraw; // derived routes follow the links that are up
+	bool learn_neighbours; // routed: switches ask for the MAC addresses of hosts
 	struct {
 		bool exchange; // switches tell each other of hosts
 		uint64_t delay_ns, detect_ns;

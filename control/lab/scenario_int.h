@@ -94,7 +94,7 @@ struct sc_impair_keys { // of a fault
 struct sc_keys {
 	struct cfg_map map;
 	struct cfg_val name, title, description, duration, until, at_most, seed, sample, stuck;
-	struct cfg_val policy, forwarding, withdraw, connect;
+	struct cfg_val policy, forwarding, neighbours, withdraw, connect;
 	struct cfg_val frames;
 	struct sc_inof_peers_keys inof;
 	struct sc_topology_keys topology;

@@ -64,7 +64,7 @@ int tunnels_set(const struct scenario *sc, uint32_t sw, struct config *c)
 	}
 	for (uint32_t p = 0; p < sc->switches[sw].n_ports; p++)
 		if (tunnels_port(sc, sw, p)) {
-			config_set_address(c, p, &own);
+			config_set_addresses(c, p, &own, 1);
 			config_set_tunnels(c, &v);
 			return 0;
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of `show routes` and `show neighbours`, whoever knows them: the switch's own resolver
-// (control/daemon/resolver.h) or the kernel (control/linux/plane.h). Control thread only.
+// (control/neighbours/resolver.h) or the kernel (control/linux/plane.h). Control thread only.
 #pragma once
 
 #include <stdbool.h>
@@ -9,6 +9,8 @@
 #include "dataplane/policy.h"
 
 struct json_object;
+struct resolver;
+struct weir_switch;
 
 struct route_row {
 	const struct policy_addr *to;
@@ -34,3 +36,10 @@ struct neighbour_totals {
 };
 // Adds the totals to an answer.
 void neighbour_totals_add(struct json_object *out, const struct neighbour_totals *t);
+
+// {"routes": [...]}, {"neighbours": [...], "totals": {...}} of the switch's own resolver; their
+// keys are rows of fact.h. port: an index, or -1: all. r NULL: of a switch that does not route.
+struct json_object *resolver_routes(const struct resolver *r, const struct weir_switch *sw,
+				    int port);
+struct json_object *resolver_neighbours(const struct resolver *r, const struct weir_switch *sw,
+					int port, uint64_t now_ns);

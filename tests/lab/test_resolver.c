@@ -5,8 +5,9 @@
 
 #include <json-c/json.h>
 
-#include "control/daemon/resolver.h"
+#include "control/neighbours/resolver.h"
 #include "control/observe/fact.h"
+#include "control/observe/route_rows.h"
 #include "dataplane/packet/neighbour.h"
 #include "dataplane/packet/wire.h"
 #include "tests/lab/router.h"
@@ -26,7 +27,7 @@ static void turn(struct world *w, unsigned loops)
 {
 	for (unsigned i = 0; i < loops; i++) {
 		bench_control(w->b);
-		resolver_poll(w->r, w->b->clock.now_ns);
+		(void)resolver_poll(w->r, w->b->clock.now_ns);
 		actor_poke(&w->b->actor);
 		bench_run(w->b, LOOP_NS);
 	}
@@ -316,7 +317,7 @@ static void flooded_turns(struct world *w, unsigned loops, unsigned a_turn)
 	for (unsigned i = 0; i < loops; i++) {
 		bench_control(w->b);
 		w->b->n_events = 0;
-		resolver_poll(w->r, w->b->clock.now_ns);
+		(void)resolver_poll(w->r, w->b->clock.now_ns);
 		actor_poke(&w->b->actor);
 		for (unsigned k = 0; k < a_turn; k++)
 			solicit(w, P3, source++ % SOURCES);

@@ -3,6 +3,7 @@
 // switch. What the protocols say is tested with their agents.
 #include "tests/lab/bench.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include "dataplane/base/units.h"
 #include "dataplane/event.h"
 #include "dataplane/packet/lldp.h"
+#include "dataplane/packet/neighbour.h"
 
 #define POLICY_OF(sw, class, more)                                                                 \
 	"switch: {name: sv, " sw "}\n"                                                             \
@@ -39,7 +41,7 @@ struct seen {
 	char text[256];
 	struct event pfc; // the last EVENT_DCBX_PFC, and when it was told
 	uint64_t pfc_at_ns;
-	unsigned n_hellos[PORTS], n_goodbyes[PORTS], n_notices[PORTS];
+	unsigned n_hellos[PORTS], n_goodbyes[PORTS], n_notices[PORTS], n_questions[PORTS];
 };
 
 // ---- the owner
@@ -99,8 +101,11 @@ static void hear_frame(struct bench_host *h, const uint8_t *frame, uint16_t len)
 	struct seen *s = h->source_arg;
 	unsigned port = (unsigned)(h - h->bench->host);
 	uint16_t type = be16_get(frame + 12);
+	struct neighbour_msg m;
 	struct lldp_pdu p;
 
+	if (type == ETYPE_ARP && neighbour_parse(frame, len, &m))
+		s->n_questions[port] += m.request;
 	if (type == ETYPE_INOF)
 		s->n_notices[port]++;
 	if (type != ETYPE_LLDP)
@@ -442,6 +447,63 @@ static void zones_of_the_running_switch_outlive_a_policy_without_inof(void **sta
 	close_services(&s);
 }
 
+// ---- neighbours
+
+// A router whose next hop is the host at the second port.
+#define ROUTER(more)                                                                               \
+	"switch: {name: sv}\n" more                                                                \
+	"ports:\n"                                                                                 \
+	"  - {name: p1, device: \"wire:w1\", speed: 10G, ip: [10.0.1.1/24]}\n"                    \
+	"  - {name: p2, device: \"wire:w2\", speed: 10G, ip: [10.0.2.1/24]}\n"                    \
+	"  - {name: p3, device: \"wire:w3\", speed: 10G}\n"
+static const char to_the_host[] = ROUTER("routes: [{to: 10.7.0.0/16, via: 10.0.2.2}]\n");
+
+static void say_neighbour(struct seen *s, unsigned port, const char *ip)
+{
+	struct neighbour_msg m = {.family = FAMILY_V4, .solicited = true, .overrides = true,
+				  .has_mac = true};
+	const uint8_t mac[6] = {2, 0, 0, 0, 0, (uint8_t)(port + 1)};
+	uint8_t frame[NEIGHBOUR_MSG_MAX];
+
+	memcpy(m.sender_mac, mac, sizeof(mac));
+	memcpy(m.from_mac, mac, sizeof(mac));
+	memcpy(m.to_mac, switch_port(s->b->sw, port)->facts.mac, sizeof(m.to_mac));
+	assert_int_equal(inet_pton(AF_INET, ip, m.sender), 1);
+	assert_int_equal(inet_pton(AF_INET, "10.0.2.1", m.target), 1);
+	bench_send_raw(s->b, port, frame, neighbour_build(frame, &m));
+}
+
+static void the_next_hop_of_a_new_route_is_asked_for_and_told(void **state)
+{
+	struct seen s;
+
+	(void)state;
+	open_services(&s, plain); // no port routes
+	look(&s, 10);
+	assert_null(instance_resolver(&s.in));
+	assert_int_equal(s.n_questions[1], 0);
+	reload(&s, to_the_host);
+	look(&s, 10);
+	assert_int_equal(s.n_questions[1], 1);
+	look(&s, 5000); // three questions without an answer
+	assert_int_equal(s.n_events[EVENT_NEXT_HOP_LOST], 1);
+	say_neighbour(&s, 1, "10.0.2.2");
+	look(&s, 10);
+	assert_int_equal(s.n_events[EVENT_NEXT_HOP_BACK], 1);
+	close_services(&s);
+}
+
+static void the_kernel_resolves_where_it_is_the_control_plane(void **state)
+{
+	struct seen s;
+
+	(void)state;
+	open_services(&s, ROUTER("control_plane: linux\n"));
+	look(&s, 10);
+	assert_null(instance_resolver(&s.in));
+	close_services(&s);
+}
+
 // ---- auto ECN and microbursts
 
 // Of a queue that nobody uses it changes nothing; the rule is tested with the agent.
@@ -497,6 +559,8 @@ int main(void)
 		cmocka_unit_test(events_of_agents_have_the_time_of_the_switch),
 		cmocka_unit_test(hosts_hear_of_each_other_and_of_links),
 		cmocka_unit_test(zones_of_the_running_switch_outlive_a_policy_without_inof),
+		cmocka_unit_test(the_next_hop_of_a_new_route_is_asked_for_and_told),
+		cmocka_unit_test(the_kernel_resolves_where_it_is_the_control_plane),
 		cmocka_unit_test(auto_ecn_begins_with_the_policy_that_asks_for_it),
 		cmocka_unit_test(microbursts_are_kept_from_the_policy_on_that_asks_for_them),
 	};

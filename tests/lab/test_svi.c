@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/daemon/resolver.h"
+#include "control/neighbours/resolver.h"
 #include "dataplane/base/rng.h"
 #include "dataplane/iface.h"
 #include "dataplane/packet/neighbour.h"
@@ -534,7 +534,7 @@ static void turn(struct world *w, unsigned loops)
 {
 	for (unsigned i = 0; i < loops; i++) {
 		bench_control(w->b);
-		resolver_poll(w->r, w->b->clock.now_ns);
+		(void)resolver_poll(w->r, w->b->clock.now_ns);
 		actor_poke(&w->b->actor);
 		bench_run(w->b, LOOP_NS);
 	}

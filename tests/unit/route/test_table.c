@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "control/daemon/neighbour_table.h"
+#include "control/neighbours/neighbour_table.h"
 
 #define S 1000000000ull
 enum { PORT = 3, ROUNDS = 8 }; // ticks until every slot has had its turn

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/daemon/neighbour_table.h"
+#include "control/neighbours/neighbour_table.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -44,7 +44,7 @@ static uint32_t bucket_of(port_no_t port, const struct policy_addr *a)
 	return (uint32_t)(h >> 20) % BUCKETS;
 }
 
-struct neighbour *neighbour_find(struct neighbour_table *t, port_no_t port,
+static struct neighbour *find_neighbour(struct neighbour_table *t, port_no_t port,
 				 const struct policy_addr *a)
 {
 	for (uint32_t i = t->bucket[bucket_of(port, a)]; i != NONE; i = t->slot[i].next) {
@@ -282,7 +282,7 @@ void neighbour_tick(struct neighbour_table *t, uint64_t now_ns)
 void neighbour_want(struct neighbour_table *t, port_no_t port, const struct policy_addr *a,
 		    bool as_route, uint64_t now_ns)
 {
-	struct neighbour *n = neighbour_find(t, port, a);
+	struct neighbour *n = find_neighbour(t, port, a);
 
 	if (n == NULL) {
 		n = create_neighbour(t, port, a, NEIGHBOUR_INCOMPLETE, now_ns);
@@ -313,7 +313,7 @@ static void replace_mac(struct neighbour_table *t, struct neighbour *n, const ui
 void neighbour_receive(struct neighbour_table *t, port_no_t port, const struct policy_addr *a,
 		     const uint8_t *mac, enum neighbour_rx how, bool overrides, uint64_t now_ns)
 {
-	struct neighbour *n = neighbour_find(t, port, a);
+	struct neighbour *n = find_neighbour(t, port, a);
 	bool answer = how == NEIGHBOUR_RX_ANSWER;
 
 	if (n == NULL && mac != NULL && how == NEIGHBOUR_RX_REQUEST) {
@@ -343,7 +343,7 @@ void neighbour_receive(struct neighbour_table *t, port_no_t port, const struct p
 void neighbour_set_static(struct neighbour_table *t, port_no_t port, const struct policy_addr *a,
 			  const uint8_t *mac, uint64_t now_ns)
 {
-	struct neighbour *n = neighbour_find(t, port, a);
+	struct neighbour *n = find_neighbour(t, port, a);
 
 	if (n == NULL)
 		n = create_neighbour(t, port, a, NEIGHBOUR_STATIC, now_ns);
@@ -386,6 +386,12 @@ void neighbour_end_policy(struct neighbour_table *t,
 }
 
 // ---- for `show`
+
+const struct neighbour *neighbour_find(const struct neighbour_table *t, port_no_t port,
+				       const struct policy_addr *a)
+{
+	return find_neighbour((struct neighbour_table *)(uintptr_t)t, port, a);
+}
 
 const struct neighbour *neighbour_at(const struct neighbour_table *t, unsigned i)
 {

@@ -114,11 +114,11 @@ void neighbour_end_policy(struct neighbour_table *t,
 			  bool (*keep)(void *arg, port_no_t port, const struct policy_addr *a),
 			  uint64_t now_ns);
 
-// Once per control loop: does what is due.
+// Once in a look of control: does what is due.
 void neighbour_tick(struct neighbour_table *t, uint64_t now_ns);
 
-struct neighbour *neighbour_find(struct neighbour_table *t, port_no_t port,
-				 const struct policy_addr *a); // NULL: not known
+const struct neighbour *neighbour_find(const struct neighbour_table *t, port_no_t port,
+				       const struct policy_addr *a); // NULL: not known
 // The i-th slot, NULL when it is free; i below NEIGHBOUR_MAX.
 const struct neighbour *neighbour_at(const struct neighbour_table *t, unsigned i);
 struct neighbour_stats neighbour_stats(const struct neighbour_table *t);

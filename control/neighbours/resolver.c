@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/daemon/resolver.h"
+#include "control/neighbours/resolver.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <json-c/json.h>
-
 #include "control/config/addr.h"
-#include "control/daemon/neighbour_table.h"
-#include "control/observe/fact.h"
-#include "control/observe/route_rows.h"
+#include "control/neighbours/neighbour_table.h"
 #include "dataplane/base/units.h"
 #include "dataplane/event.h"
 #include "dataplane/iface.h"
@@ -28,11 +23,10 @@ struct resolver {
 	struct weir_switch *sw;
 	struct neighbour_table *table;
 	uint64_t now_ns; // of the last poll
+	bool gave; // the workers something, in this poll
 	struct resolver_listener listener;
-	uint64_t malformed; // frames that are no ARP and no neighbour discovery after all
-	uint64_t unsent; // frames that found no room on their way to a worker
+	struct resolver_counts n;
 	uint64_t changed_ns[N_IFACES]; // last report of a changed MAC address; 0: never
-	uint64_t no_room; // neighbours that the workers' table had no room for
 };
 
 // ---- addresses of the switch
@@ -69,8 +63,9 @@ static void transmit(struct resolver *r, port_no_t port, const struct neighbour_
 	struct control_frame f = {.port = port};
 
 	f.len = neighbour_build(f.bytes, m);
+	r->gave = true;
 	if (!switch_send(r->sw, &f, m->request ? SEND_PROBE : SEND_ANSWER))
-		r->unsent++; // sent again by a timer, or requested again by the station
+		r->n.unsent++; // sent again by a timer, or requested again by the station
 }
 
 static void on_probe(void *arg, port_no_t port, const struct policy_addr *a, const uint8_t *mac)
@@ -98,8 +93,9 @@ static void on_set(void *arg, port_no_t port, const struct policy_addr *a, const
 {
 	struct resolver *r = arg;
 
+	r->gave = true;
 	if (switch_set_neighbour(r->sw, port, a, mac) != 0)
-		r->no_room++;
+		r->n.no_room++;
 }
 
 static void on_changed(void *arg, port_no_t port, const struct policy_addr *a, const uint8_t *mac,
@@ -139,7 +135,7 @@ static void take_in(struct resolver *r, const struct control_frame *f, uint64_t 
 	bool for_us;
 
 	if (in.name == NULL || !neighbour_parse(f->bytes, f->len, &m)) {
-		r->malformed++;
+		r->n.malformed++;
 		return;
 	}
 	sender.family = target.family = m.family;
@@ -168,14 +164,15 @@ static void take_in(struct resolver *r, const struct control_frame *f, uint64_t 
 			m.request || m.overrides, now_ns);
 }
 
-void resolver_poll(struct resolver *r, uint64_t now_ns)
+bool resolver_poll(struct resolver *r, uint64_t now_ns)
 {
 	struct control_frame f;
 	struct neighbour_request ask;
 
 	if (r == NULL || !switch_policy(r->sw)->routes.any)
-		return;
+		return false;
 	r->now_ns = now_ns;
+	r->gave = false;
 	for (unsigned i = 0;
 	     i < TAKEN_A_LOOP && switch_next_punt(r->sw, NEIGHBOUR_REASONS, &f); i++)
 		take_in(r, &f, now_ns);
@@ -183,6 +180,7 @@ void resolver_poll(struct resolver *r, uint64_t now_ns)
 		if (iface_of(r, ask.port).name != NULL)
 			neighbour_want(r->table, ask.port, &ask.addr, false, now_ns);
 	neighbour_tick(r->table, now_ns);
+	return r->gave;
 }
 
 // ---- policies
@@ -246,89 +244,12 @@ void resolver_destroy(struct resolver *r)
 	free(r);
 }
 
-// ---- rows of show
-
-// NULL: not known.
-static const uint8_t *neighbour_mac(const struct neighbour *n)
+const struct neighbour_table *resolver_table(const struct resolver *r)
 {
-	return n == NULL || n->state == NEIGHBOUR_INCOMPLETE || n->state == NEIGHBOUR_FAILED
-		       ? NULL
-		       : n->mac;
+	return r->table;
 }
 
-// n: of a gateway, NULL before the first question.
-static void list_policy_route(struct json_object *list, const struct policy *p,
-			      const struct policy_addr *to, const struct policy_nexthop *h,
-			      const struct neighbour *n)
+struct resolver_counts resolver_counts(const struct resolver *r)
 {
-	struct route_row row = {.to = to, .port = iface_name(p, h->port), .source = "policy",
-				.weight = 1};
-
-	switch ((enum nexthop_kind)h->kind) {
-	case NEXTHOP_SELF: row.state = "self"; break;
-	case NEXTHOP_LINK: row.state = "connected"; break;
-	case NEXTHOP_GIVEN:
-		row.state = neighbour_state_name[NEIGHBOUR_STATIC];
-		row.mac = h->mac;
-		break;
-	case NEXTHOP_GATEWAY:
-		row.state = neighbour_state_name[n == NULL ? NEIGHBOUR_INCOMPLETE : n->state];
-		row.mac = neighbour_mac(n);
-		row.via = &h->addr;
-		break;
-	case NEXTHOP_NONE:
-	case NEXTHOP_BLACKHOLE: return; // the kernel's alone
-	}
-	route_row_add(list, &row);
-}
-
-struct json_object *resolver_routes(const struct resolver *r, const struct weir_switch *sw,
-				    int port)
-{
-	const struct policy *p = switch_policy(sw);
-	struct json_object *out = json_object_new_object();
-	struct json_object *list = rows_in(out, FACTS_ROUTES);
-
-	for (uint32_t i = 0; i < p->routes.n_prefixes; i++) {
-		const struct policy_prefix *to = &p->routes.prefixes[i];
-		const struct policy_group *g = &p->routes.groups[to->group];
-
-		for (uint32_t k = 0; k < g->n; k++) {
-			const struct policy_nexthop *h = &p->routes.nexthops[g->first + k];
-			const struct neighbour *n = NULL;
-
-			if (r != NULL && h->kind == NEXTHOP_GATEWAY)
-				n = neighbour_find(r->table, h->port, &h->addr);
-			if (port < 0 || h->port == port)
-				list_policy_route(list, p, &to->to, h, n);
-		}
-	}
-	return out;
-}
-
-struct json_object *resolver_neighbours(const struct resolver *r, const struct weir_switch *sw,
-					int port, uint64_t now_ns)
-{
-	struct json_object *out = json_object_new_object();
-	struct json_object *list = rows_in(out, FACTS_NEIGHBOURS);
-	struct neighbour_stats stats;
-
-	if (r == NULL)
-		return out;
-	for (unsigned i = 0; i < NEIGHBOUR_MAX; i++) {
-		const struct neighbour *n = neighbour_at(r->table, i);
-
-		if (n == NULL || (port >= 0 && n->port != port))
-			continue;
-		neighbour_row_add(list, &(struct neighbour_row){
-			.addr = &n->addr, .port = iface_name(switch_policy(sw), n->port),
-			.mac = neighbour_mac(n), .state = neighbour_state_name[n->state],
-			.gateway = n->wanted,
-			.age_s = (now_ns - min_u64(n->since_ns, now_ns)) / SECOND_NS});
-	}
-	stats = neighbour_stats(r->table);
-	neighbour_totals_add(out, &(struct neighbour_totals){
-		.unanswered = stats.failed, .refused = stats.refused + r->no_room,
-		.replaced = stats.replaced, .malformed = r->malformed, .unsent = r->unsent});
-	return out;
+	return r->n;
 }
