@@ -568,7 +568,8 @@ static struct node *lab_port(struct arena *a, const struct node *ports, unsigned
 
 static void replace_ports(struct arena *a, struct node *root, const struct config_overlay *o)
 {
-	static const char *const replaced[] = {"fdb", "multicast", "routes", "neighbours"};
+	static const char *const replaced[] = {"fdb", "multicast", "routes", "neighbours",
+					       "control_plane"};
 	static const char *const of_svi[] = {"ip", "mac", "mtu"}; // of an item of `vlans`
 	struct node *ports = node_child(root, "ports"), *vlans = node_child(root, "vlans"),
 		    *sw = child_made(a, root, "switch", NODE_MAP);

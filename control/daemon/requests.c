@@ -163,12 +163,12 @@ static const char *on_show(struct requests *r, struct request *q)
 		q->data = cnplog_rows(d->cnps, d->in.sw, &query);
 	} else if (strcmp(what, "routes") == 0) {
 		q->data = d->plane != NULL ? plane_routes(d->plane, q->port)
-					   : resolver_routes(instance_resolver(&d->in), d->in.sw,
+					   : rows_of_routes(instance_resolver(&d->in), d->in.sw,
 							     q->port);
 	} else if (strcmp(what, "neighbours") == 0) {
 		q->data = d->plane != NULL
 				  ? plane_neighbours(d->plane, q->port, r->now_ns)
-				  : resolver_neighbours(instance_resolver(&d->in), d->in.sw,
+				  : rows_of_neighbours(instance_resolver(&d->in), d->in.sw,
 							q->port, r->now_ns);
 	} else {
 		q->data = observe_rows(d->observe, what, q->port,

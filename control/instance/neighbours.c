@@ -19,7 +19,7 @@ static int make_resolver(struct instance *in)
 	struct resolver *r = NULL;
 	const char *netns;
 
-	if (!in->policy->routes.any || in->service[SERVICE_NEIGHBOURS] != NULL ||
+	if (!in->policy->routes.any ||
 	    (in->config != NULL && config_control_by_linux(in->config, &netns)))
 		return 0;
 	if (resolver_create(in->sw, in->now_ns, &r) != 0)
@@ -40,9 +40,10 @@ static void close_neighbours(struct instance *in)
 	resolver_destroy(in->service[SERVICE_NEIGHBOURS]);
 }
 
+// Questions leave in the look that hears of them.
 static void resolve_neighbours(struct instance *in)
 {
-	if (resolver_poll(in->service[SERVICE_NEIGHBOURS], in->now_ns))
+	if (resolver_poll(in->service[SERVICE_NEIGHBOURS], in->takes_all, in->now_ns))
 		instance_wake(in);
 }
 

@@ -244,7 +244,7 @@ static uint64_t switch_actor(void *arg, uint64_t now_ns)
 					  : step_workers(s->in.sw, now_ns);
 	uint32_t i = (uint32_t)(s - s->fabric->switches);
 
-	if ((s->fabric->has_inof || s->fabric->has_lldp || s->fabric->has_routes) &&
+	if ((s->fabric->has_inof || s->fabric->has_lldp || s->fabric->sc->learn_neighbours) &&
 	    switch_sends_wait(s->in.sw))
 		wake = min_u64(wake, now_ns + LOOK_NS);
 	// Looked at while everything is as it was when it happened.

@@ -81,7 +81,7 @@ struct fabric {
 	struct chain_fabric *chain; // why it stands still
 	struct storm_log storms;
 	// Some host, or some policy of a switch at the start or of a reload, has it.
-	bool has_lldp, has_inof, has_routes;
+	bool has_lldp, has_inof;
 	struct discovery *discovery; // of hosts that speak LLDP; NULL: none does
 	struct lab_inof *inof; // of hosts, and between switches; NULL: without has_inof
 	struct lab_capture *capture; // NULL: none; the caller's

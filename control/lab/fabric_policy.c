@@ -61,7 +61,10 @@ static int load(const struct fabric *f, uint32_t sw, const struct sc_fault *relo
 	return config_load_overlay(file, &o, out, d);
 }
 
-// A port with a host behind it has addresses of its own, from which the switch asks.
+enum { NO_HOST = UINT32_MAX };
+
+// A port with a host behind it has addresses of its own, from which the switch asks: of no host,
+// and not link-local, because a router takes no link-local address of a station as an answer.
 static void give_addresses(const struct scenario *sc, uint32_t sw, uint32_t port, struct config *c)
 {
 	uint32_t no = sc->switches[sw].first_port + port + 1;
@@ -73,11 +76,13 @@ static void give_addresses(const struct scenario *sc, uint32_t sw, uint32_t port
 	config_set_addresses(c, port, own, 2);
 }
 
-static bool leads_to_host(const struct scenario *sc, uint32_t sw, uint32_t port)
+static uint32_t host_at_port(const struct scenario *sc, uint32_t sw, uint32_t port)
 {
 	const struct sc_port *p = &sc->switches[sw].ports[port];
+	const struct sc_end *end =
+		p->link == SC_NO_LINK ? NULL : &sc->links[p->link].end[1 - p->side];
 
-	return p->link != SC_NO_LINK && !sc->links[p->link].end[1 - p->side].is_switch;
+	return end == NULL || end->is_switch ? NO_HOST : end->node;
 }
 
 // A route to each host. Hosts behind the same switch are reached the same way, unless the file says
@@ -97,7 +102,7 @@ static int route(const struct fabric *f, uint32_t sw, const struct sc_fault *rel
 
 	for (uint32_t p = 0; p < sc->switches[sw].n_ports; p++) {
 		config_set_routed(c, p, !sc->tunnelled || tunnels_port(sc, sw, p));
-		if (sc->learn_neighbours && leads_to_host(sc, sw, p))
+		if (sc->learn_neighbours && host_at_port(sc, sw, p) != NO_HOST)
 			give_addresses(sc, sw, p, c);
 	}
 	for (uint32_t h = 0; h < sc->n_hosts; h++) {
@@ -123,11 +128,12 @@ static int route(const struct fabric *f, uint32_t sw, const struct sc_fault *rel
 		last = w;
 		last_track = track;
 		for (unsigned i = 0; i < w.n; i++, next++) {
-			bool learnt = sc->learn_neighbours && leads_to_host(sc, sw, w.ports[i]);
-
-			*next = (struct policy_nexthop){
-				.kind = learnt ? NEXTHOP_LINK : NEXTHOP_GIVEN, .port = w.ports[i],
-				.track = track};
+			*next = (struct policy_nexthop){.port = w.ports[i], .track = track};
+			if (sc->learn_neighbours && host_at_port(sc, sw, w.ports[i]) == h) {
+				next->kind = NEXTHOP_LINK;
+				continue;
+			}
+			next->kind = NEXTHOP_GIVEN;
 			routes_peer_mac(sc, sw, w.ports[i], next->mac);
 		}
 	}
@@ -333,7 +339,6 @@ static void note_services(struct fabric *f, const struct config *c, const struct
 		return;
 	for (uint32_t i = 0; i < p->n_ports; i++)
 		f->has_lldp |= p->ports[i].lldp.on;
-	f->has_routes |= p->routes.any;
 	f->has_inof |= config_inof(c, &conf, &zones, &n);
 }
 

@@ -191,8 +191,8 @@ static const struct cfg_row root_rows[] = {
 		 "to the host's switch is up. off: routes stay as they are"},
 	{FIELD(CFG_WORD, sc_keys, neighbours), .words = WORDS("given", "learnt"),
 	 .help = "MAC addresses of hosts on routing switches. learnt: a switch asks for them by "
-		 "ARP or neighbour discovery, as a live switch, and the first frame waits; given: "
-		 "it knows them from the start"},
+		 "ARP or neighbour discovery, as a live switch: the first 8 frames of a port wait, "
+		 "others are dropped; given: it knows them from the start"},
 	{FIELD(CFG_WORD, sc_keys, connect), .words = WORDS("direct", "cm"),
 	 .help = "cm: frames on the wire make the connections; direct: they exist from the start"},
 	{FIELD(CFG_WORD, sc_keys, frames), .words = WORDS("headers", "whole"),
@@ -352,7 +352,7 @@ static void choose_forwarding(struct sc_builder *b)
 		     (b->k.forwarding.n == FORWARD_AUTO && !tree);
 	if (sc->learn_neighbours && (!sc->routed || sc->tunnelled))
 		REFUSE(b->r.sink, &b->k.neighbours,
-		       "the switches bridge their hosts, and learn where they are from frames" CURE
+		       "the switches bridge their hosts, and ask for no MAC address" CURE
 		       "give forwarding: route");
 }
 

@@ -258,6 +258,20 @@ static uint32_t rules_of(const struct lldp_local *l, bool on)
 
 // ---- what the port says
 
+// The shutdown LLDPDU (9.2.7.3), with the IDs of the last frame.
+static void say_goodbye(const struct lldp_agent *a, struct agent_port *p)
+{
+	uint8_t frame[LLDP_MAX_LEN];
+	struct lldp_pdu last, bye;
+
+	if (p->len == 0 || !p->up || lldp_parse(p->frame, p->len, &last) != LLDP_OK)
+		return;
+	bye = (struct lldp_pdu){.chassis = last.chassis, .port = last.port};
+	memcpy(bye.mac, last.mac, sizeof(bye.mac));
+	p->c.sent += a->ops->send(a->arg, (unsigned)(p - a->port), frame,
+				  lldp_build(frame, &bye, (struct lldp_text){0}));
+}
+
 // Builds the frame anew. It is sent soon if it differs from the one before.
 static void refresh(struct lldp_agent *a, struct agent_port *p, uint64_t now_ns)
 {
@@ -272,6 +286,8 @@ static void refresh(struct lldp_agent *a, struct agent_port *p, uint64_t now_ns)
 	rules = rules_of(&local, p->on);
 	p->damped &= rules == p->rules; // what the operator changes is not damped
 	p->rules = rules;
+	if (!p->on)
+		say_goodbye(a, p);
 	while (!p->on && p->n > 0)
 		forget_lldp_neighbour(p, p->n - 1);
 	view_of(p, &local, &v);
@@ -360,19 +376,8 @@ void lldp_link(struct lldp_agent *a, unsigned port, bool up, uint64_t now_ns)
 
 void lldp_shutdown(struct lldp_agent *a)
 {
-	for (unsigned i = 0; i < a->n_ports; i++) {
-		const struct agent_port *p = &a->port[i];
-		struct lldp_local local = {0};
-		uint8_t frame[LLDP_MAX_LEN];
-		struct lldp_pdu bye;
-
-		if (p->len == 0 || !p->up || !a->ops->local(a->arg, i, &local))
-			continue;
-		bye = (struct lldp_pdu){.chassis = local.pdu.chassis, .port = local.pdu.port};
-		memcpy(bye.mac, local.pdu.mac, sizeof(bye.mac));
-		a->port[i].c.sent += a->ops->send(a->arg, i, frame,
-						  lldp_build(frame, &bye, (struct lldp_text){0}));
-	}
+	for (unsigned i = 0; i < a->n_ports; i++)
+		say_goodbye(a, &a->port[i]);
 }
 
 // ---- neighbours

@@ -44,17 +44,31 @@ static uint32_t bucket_of(port_no_t port, const struct policy_addr *a)
 	return (uint32_t)(h >> 20) % BUCKETS;
 }
 
-static struct neighbour *find_neighbour(struct neighbour_table *t, port_no_t port,
-				 const struct policy_addr *a)
+static uint32_t slot_of(const struct neighbour_table *t, port_no_t port,
+			const struct policy_addr *a)
 {
-	for (uint32_t i = t->bucket[bucket_of(port, a)]; i != NONE; i = t->slot[i].next) {
-		struct neighbour *n = &t->slot[i];
+	uint32_t i = t->bucket[bucket_of(port, a)];
 
-		if (n->port == port && n->addr.family == a->family &&
-		    memcmp(n->addr.ip, a->ip, sizeof(a->ip)) == 0)
-			return n;
-	}
-	return NULL;
+	while (i != NONE && (t->slot[i].port != port || t->slot[i].addr.family != a->family ||
+			     memcmp(t->slot[i].addr.ip, a->ip, sizeof(a->ip)) != 0))
+		i = t->slot[i].next;
+	return i;
+}
+
+static struct neighbour *find_neighbour(struct neighbour_table *t, port_no_t port,
+					const struct policy_addr *a)
+{
+	uint32_t i = slot_of(t, port, a);
+
+	return i == NONE ? NULL : &t->slot[i];
+}
+
+const struct neighbour *neighbour_find(const struct neighbour_table *t, port_no_t port,
+				       const struct policy_addr *a)
+{
+	uint32_t i = slot_of(t, port, a);
+
+	return i == NONE ? NULL : &t->slot[i];
 }
 
 static bool in_use(const struct neighbour *n)
@@ -213,9 +227,10 @@ void neighbour_table_destroy(struct neighbour_table *t)
 
 static void probe(struct neighbour_table *t, struct neighbour *n, uint64_t now_ns)
 {
-	n->probes++;
-	n->due_ns = now_ns + NEIGHBOUR_RETRANS_NS;
-	t->ops->probe(t->arg, n->port, &n->addr, in_use(n) ? n->mac : NULL);
+	bool sent = t->ops->probe(t->arg, n->port, &n->addr, in_use(n) ? n->mac : NULL);
+
+	n->probes += sent;
+	n->due_ns = sent ? now_ns + NEIGHBOUR_RETRANS_NS : now_ns;
 }
 
 // Three probes were in vain.
@@ -251,8 +266,8 @@ static void advance_neighbour(struct neighbour_table *t, struct neighbour *n, ui
 		probe(t, n, now_ns);
 		break;
 	case NEIGHBOUR_FAILED:
-		t->ops->probe(t->arg, n->port, &n->addr, NULL);
-		n->due_ns = now_ns + NEIGHBOUR_RETRY_NS;
+		if (t->ops->probe(t->arg, n->port, &n->addr, NULL))
+			n->due_ns = now_ns + NEIGHBOUR_RETRY_NS;
 		break;
 	case NEIGHBOUR_INCOMPLETE:
 	case NEIGHBOUR_STALE:
@@ -385,13 +400,7 @@ void neighbour_end_policy(struct neighbour_table *t,
 	}
 }
 
-// ---- for `show`
-
-const struct neighbour *neighbour_find(const struct neighbour_table *t, port_no_t port,
-				       const struct policy_addr *a)
-{
-	return find_neighbour((struct neighbour_table *)(uintptr_t)t, port, a);
-}
+// ---- readers
 
 const struct neighbour *neighbour_at(const struct neighbour_table *t, unsigned i)
 {

@@ -64,8 +64,9 @@ struct neighbour {
 };
 
 struct neighbour_ops {
-	// Sends a request for an address to the station mac; NULL: to all stations.
-	void (*probe)(void *arg, port_no_t port, const struct policy_addr *a, const uint8_t *mac);
+	// Sends a request for an address to the station mac; NULL: to all stations. False: there
+	// was no room; the table asks again soon.
+	bool (*probe)(void *arg, port_no_t port, const struct policy_addr *a, const uint8_t *mac);
 	// What the workers shall use; NULL: nothing.
 	void (*set)(void *arg, port_no_t port, const struct policy_addr *a, const uint8_t *mac);
 	// A neighbour's MAC address has changed. May be NULL.

@@ -9,15 +9,16 @@
 #include "control/neighbours/neighbour_table.h"
 #include "dataplane/base/units.h"
 #include "dataplane/event.h"
+#include "dataplane/forward/route.h"
 #include "dataplane/iface.h"
 #include "dataplane/packet/neighbour.h"
 #include "dataplane/packet/wire.h"
 #include "dataplane/switch_punt.h"
 #include "dataplane/switch_routes.h"
 
-// Frames and questions that one control loop takes in; what comes faster waits, or is lost and
+// Frames and questions that one look of control takes in; what comes faster waits, or is lost and
 // counted by the workers.
-enum { TAKEN_A_LOOP = 512, CHANGED_EVERY_NS = SECOND_NS };
+enum { TAKEN_A_LOOK = 512, CHANGED_EVERY_NS = SECOND_NS };
 
 struct resolver {
 	struct weir_switch *sw;
@@ -58,17 +59,20 @@ static const struct policy_addr *own_beside(const struct iface *i, const struct 
 
 // ---- frames out
 
-static void transmit(struct resolver *r, port_no_t port, const struct neighbour_msg *m)
+// False: there is no room. A question is asked again soon, an answer when the station asks again.
+static bool transmit(struct resolver *r, port_no_t port, const struct neighbour_msg *m)
 {
 	struct control_frame f = {.port = port};
+	bool sent;
 
 	f.len = neighbour_build(f.bytes, m);
+	sent = switch_send(r->sw, &f, m->request ? SEND_PROBE : SEND_ANSWER);
 	r->gave = true;
-	if (!switch_send(r->sw, &f, m->request ? SEND_PROBE : SEND_ANSWER))
-		r->n.unsent++; // sent again by a timer, or requested again by the station
+	r->n.unsent += !sent;
+	return sent;
 }
 
-static void on_probe(void *arg, port_no_t port, const struct policy_addr *a, const uint8_t *mac)
+static bool on_probe(void *arg, port_no_t port, const struct policy_addr *a, const uint8_t *mac)
 {
 	struct resolver *r = arg;
 	const struct iface in = iface_of(r, port);
@@ -80,13 +84,13 @@ static void on_probe(void *arg, port_no_t port, const struct policy_addr *a, con
 		if (in.addrs[i].family == a->family)
 			own = &in.addrs[i];
 	if (own == NULL)
-		return;
+		return true; // nobody would answer
 	memcpy(m.sender_mac, in.mac, sizeof(m.sender_mac));
 	memcpy(m.sender, own->ip, sizeof(m.sender));
 	memcpy(m.target, a->ip, sizeof(m.target));
 	if (mac != NULL)
 		memcpy(m.to_mac, mac, sizeof(m.to_mac));
-	transmit(r, port, &m);
+	return transmit(r, port, &m);
 }
 
 static void on_set(void *arg, port_no_t port, const struct policy_addr *a, const uint8_t *mac)
@@ -148,7 +152,7 @@ static void take_in(struct resolver *r, const struct control_frame *f, uint64_t 
 		memcpy(reply.sender, m.target, sizeof(reply.sender));
 		memcpy(reply.target, m.sender, sizeof(reply.target));
 		memcpy(reply.to_mac, m.has_mac ? m.sender_mac : m.from_mac, sizeof(reply.to_mac));
-		transmit(r, f->port, &reply);
+		(void)transmit(r, f->port, &reply);
 	}
 	// Only a station of the interface's own subnets becomes, or changes, a neighbour; and a
 	// next hop that a route names, wherever its address is.
@@ -164,7 +168,7 @@ static void take_in(struct resolver *r, const struct control_frame *f, uint64_t 
 			m.request || m.overrides, now_ns);
 }
 
-bool resolver_poll(struct resolver *r, uint64_t now_ns)
+bool resolver_poll(struct resolver *r, bool all, uint64_t now_ns)
 {
 	struct control_frame f;
 	struct neighbour_request ask;
@@ -173,10 +177,11 @@ bool resolver_poll(struct resolver *r, uint64_t now_ns)
 		return false;
 	r->now_ns = now_ns;
 	r->gave = false;
-	for (unsigned i = 0;
-	     i < TAKEN_A_LOOP && switch_next_punt(r->sw, NEIGHBOUR_REASONS, &f); i++)
+	for (unsigned i = 0; (all || i < TAKEN_A_LOOK) &&
+			     switch_next_punt(r->sw, NEIGHBOUR_REASONS, &f); i++)
 		take_in(r, &f, now_ns);
-	for (unsigned i = 0; i < TAKEN_A_LOOP && switch_next_neighbour_request(r->sw, &ask); i++)
+	for (unsigned i = 0; (all || i < TAKEN_A_LOOK) &&
+			     switch_next_neighbour_request(r->sw, &ask); i++)
 		if (iface_of(r, ask.port).name != NULL)
 			neighbour_want(r->table, ask.port, &ask.addr, false, now_ns);
 	neighbour_tick(r->table, now_ns);
@@ -185,12 +190,31 @@ bool resolver_poll(struct resolver *r, uint64_t now_ns)
 
 // ---- policies
 
+// Whether frames to the address go out by the port to the address itself.
+static bool is_on_link(const struct resolver *r, port_no_t port, const struct policy_addr *a)
+{
+	const struct policy *p = switch_policy(r->sw);
+	uint32_t group = p->table == NULL	? 0
+			 : a->family == FAMILY_V4 ? route_lookup_v4(p->table, be32_get(a->ip))
+						  : route_lookup_v6(p->table, a->ip);
+	const struct policy_group *g = group == 0 ? NULL : &p->routes.groups[group - 1];
+
+	for (uint32_t i = 0; g != NULL && i < g->n; i++) {
+		const struct policy_nexthop *h = &p->routes.nexthops[g->first + i];
+
+		if (h->kind == NEXTHOP_LINK && h->port == port)
+			return true;
+	}
+	return false;
+}
+
 static bool may_stay(void *arg, port_no_t port, const struct policy_addr *a)
 {
 	const struct resolver *r = arg;
 	const struct iface in = iface_of(r, port);
 
-	return !iface_owns_address(&in, a) && own_beside(&in, a) != NULL;
+	return !iface_owns_address(&in, a) &&
+	       (own_beside(&in, a) != NULL || is_on_link(r, port, a));
 }
 
 void resolver_new_policy(struct resolver *r, uint64_t now_ns)
@@ -199,6 +223,7 @@ void resolver_new_policy(struct resolver *r, uint64_t now_ns)
 
 	if (r == NULL)
 		return;
+	r->now_ns = now_ns;
 	routes = &switch_policy(r->sw)->routes;
 	neighbour_begin_policy(r->table);
 	for (uint32_t i = 0; i < routes->n_neighbours; i++)

@@ -28,8 +28,9 @@ void resolver_listen(struct resolver *r, const struct resolver_listener *listene
 
 // The switch has another policy.
 void resolver_new_policy(struct resolver *r, uint64_t now_ns); // NULL is fine
-// Once in a look of control. True: the workers have got a frame or a neighbour.
-bool resolver_poll(struct resolver *r, uint64_t now_ns);
+// Once in a look of control. all: takes in whatever there is, without a limit. True: the workers
+// have got a frame or a neighbour.
+bool resolver_poll(struct resolver *r, bool all, uint64_t now_ns);
 
 // For readers.
 const struct neighbour_table *resolver_table(const struct resolver *r);

@@ -82,7 +82,7 @@ static void list_policy_route(struct json_object *list, const struct policy *p,
 	route_row_add(list, &row);
 }
 
-struct json_object *resolver_routes(const struct resolver *r, const struct weir_switch *sw,
+struct json_object *rows_of_routes(const struct resolver *r, const struct weir_switch *sw,
 				    int port)
 {
 	const struct policy *p = switch_policy(sw);
@@ -106,7 +106,7 @@ struct json_object *resolver_routes(const struct resolver *r, const struct weir_
 	return out;
 }
 
-struct json_object *resolver_neighbours(const struct resolver *r, const struct weir_switch *sw,
+struct json_object *rows_of_neighbours(const struct resolver *r, const struct weir_switch *sw,
 					int port, uint64_t now_ns)
 {
 	struct json_object *out = json_object_new_object();

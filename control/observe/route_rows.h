@@ -39,7 +39,7 @@ void neighbour_totals_add(struct json_object *out, const struct neighbour_totals
 
 // {"routes": [...]}, {"neighbours": [...], "totals": {...}} of the switch's own resolver; their
 // keys are rows of fact.h. port: an index, or -1: all. r NULL: of a switch that does not route.
-struct json_object *resolver_routes(const struct resolver *r, const struct weir_switch *sw,
+struct json_object *rows_of_routes(const struct resolver *r, const struct weir_switch *sw,
 				    int port);
-struct json_object *resolver_neighbours(const struct resolver *r, const struct weir_switch *sw,
+struct json_object *rows_of_neighbours(const struct resolver *r, const struct weir_switch *sw,
 					int port, uint64_t now_ns);

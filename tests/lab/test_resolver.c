@@ -27,7 +27,7 @@ static void turn(struct world *w, unsigned loops)
 {
 	for (unsigned i = 0; i < loops; i++) {
 		bench_control(w->b);
-		(void)resolver_poll(w->r, w->b->clock.now_ns);
+		(void)resolver_poll(w->r, false, w->b->clock.now_ns);
 		actor_poke(&w->b->actor);
 		bench_run(w->b, LOOP_NS);
 	}
@@ -207,7 +207,7 @@ static void what_may_not_be_claimed_is_ignored(void **state)
 		m.sender_mac[5] = 0x66;
 		tell(&w, P1, &m);
 	}
-	data = resolver_neighbours(w.r, w.b->sw, P1, w.b->clock.now_ns);
+	data = rows_of_neighbours(w.r, w.b->sw, P1, w.b->clock.now_ns);
 	assert_true(json_object_object_get_ex(data, "neighbours", &rows));
 	assert_int_equal(json_object_array_length(rows), 2); // the static ones
 	assert_null(strstr(json_object_to_json_string(data), ":66"));
@@ -317,7 +317,7 @@ static void flooded_turns(struct world *w, unsigned loops, unsigned a_turn)
 	for (unsigned i = 0; i < loops; i++) {
 		bench_control(w->b);
 		w->b->n_events = 0;
-		(void)resolver_poll(w->r, w->b->clock.now_ns);
+		(void)resolver_poll(w->r, false, w->b->clock.now_ns);
 		actor_poke(&w->b->actor);
 		for (unsigned k = 0; k < a_turn; k++)
 			solicit(w, P3, source++ % SOURCES);
@@ -330,7 +330,7 @@ static void flooded_turns(struct world *w, unsigned loops, unsigned a_turn)
 
 static unsigned neighbours_in_state(struct world *w, unsigned port, const char *state)
 {
-	struct json_object *data = resolver_neighbours(w->r, w->b->sw, (int)port,
+	struct json_object *data = rows_of_neighbours(w->r, w->b->sw, (int)port,
 						       w->b->clock.now_ns);
 	struct json_object *rows, *v;
 	unsigned n = 0;
@@ -417,8 +417,8 @@ static void compare(struct json_object *data, unsigned list)
 static void every_fact_of_routes_and_neighbours_is_shown(void **state)
 {
 	struct world w = begin(router_routes);
-	struct json_object *r = resolver_routes(w.r, w.b->sw, -1);
-	struct json_object *n = resolver_neighbours(w.r, w.b->sw, -1, w.b->clock.now_ns);
+	struct json_object *r = rows_of_routes(w.r, w.b->sw, -1);
+	struct json_object *n = rows_of_neighbours(w.r, w.b->sw, -1, w.b->clock.now_ns);
 
 	(void)state;
 	compare(r, FACTS_ROUTES);

@@ -39,6 +39,7 @@ struct seen {
 	unsigned n_renew, n_troubles, n_left, n_events[N_EVENT_TYPES];
 	enum trouble_severity severity;
 	char text[256];
+	char about[64]; // of the last event
 	struct event pfc; // the last EVENT_DCBX_PFC, and when it was told
 	uint64_t pfc_at_ns;
 	unsigned n_hellos[PORTS], n_goodbyes[PORTS], n_notices[PORTS], n_questions[PORTS];
@@ -50,8 +51,8 @@ static void see_event(void *arg, const struct event *e, const char *about, uint6
 {
 	struct seen *s = arg;
 
-	(void)about;
 	s->n_events[e->type]++;
+	snprintf(s->about, sizeof(s->about), "%s", about);
 	if (e->type != EVENT_DCBX_PFC)
 		return;
 	s->pfc = *e;
@@ -266,6 +267,7 @@ static void frames_of_a_port_without_lldp_are_left_to_the_owner(void **state)
 	bench_run(s.b, MS_NS); // it waits for control while the policy changes
 	reload(&s, POLICY("lldp: off", ""));
 	assert_int_equal(s.n_left, 1);
+	assert_int_equal(s.n_goodbyes[0], 1); // although no port of the policy speaks LLDP
 	assert_null(lldp_neighbour(instance_lldp(&s.in), 0, 0));
 	close_services(&s);
 }
@@ -457,6 +459,7 @@ static void zones_of_the_running_switch_outlive_a_policy_without_inof(void **sta
 	"  - {name: p2, device: \"wire:w2\", speed: 10G, ip: [10.0.2.1/24]}\n"                    \
 	"  - {name: p3, device: \"wire:w3\", speed: 10G}\n"
 static const char to_the_host[] = ROUTER("routes: [{to: 10.7.0.0/16, via: 10.0.2.2}]\n");
+static const char to_another[] = ROUTER("routes: [{to: 10.7.0.0/16, via: 10.0.1.2}]\n");
 
 static void say_neighbour(struct seen *s, unsigned port, const char *ip)
 {
@@ -490,6 +493,11 @@ static void the_next_hop_of_a_new_route_is_asked_for_and_told(void **state)
 	say_neighbour(&s, 1, "10.0.2.2");
 	look(&s, 10);
 	assert_int_equal(s.n_events[EVENT_NEXT_HOP_BACK], 1);
+	assert_string_equal(s.about, "10.0.2.2");
+	assert_int_equal(s.n_questions[0], 0);
+	reload(&s, to_another);
+	look(&s, 10);
+	assert_int_equal(s.n_questions[0], 1);
 	close_services(&s);
 }
 

@@ -534,7 +534,7 @@ static void turn(struct world *w, unsigned loops)
 {
 	for (unsigned i = 0; i < loops; i++) {
 		bench_control(w->b);
-		(void)resolver_poll(w->r, w->b->clock.now_ns);
+		(void)resolver_poll(w->r, false, w->b->clock.now_ns);
 		actor_poke(&w->b->actor);
 		bench_run(w->b, LOOP_NS);
 	}

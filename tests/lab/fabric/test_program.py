@@ -433,6 +433,46 @@ expect:
             done = lab("run", two, "--quiet")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def learns(self, topology, flows, more):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "learnt.yaml")
+            pathlib.Path(path).write_text(f"""scenario: learnt
+duration: 40ms
+policy: {ROOT}/conf/roce.yaml
+forwarding: route
+neighbours: learnt
+topology: {topology}
+hosts: {{"h*": {{nic: {{cc: none, rto: 100ms}}}}}}
+flows:
+""" + "".join(f"  - {{class: 3, size: 1KB, count: 1, pairs: on, {f}}}\n" for f in flows) + more)
+            done = lab("run", path, "--quiet")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_a_switch_learns_more_hosts_at_once_than_fit_its_ring_and_keeps_them(self):
+        pairs = 'from: "h[1-40]", to: "h[41-80]"'
+        self.learns('{star: {hosts: 80, speed: 40G}}',
+                    [f"name: first, {pairs}", f"name: later, start: 30ms, {pairs}"], """
+faults: [{at: 28ms, switch: s1, reload: {override: {profiles: {roce: {pfc: {quanta: 30000}}}}}}]
+expect:
+  - drops == 0
+  - messages(first) == 40
+  - "fct(first, max) between 1ms and 28ms"
+  - "fct(later, max) < 100us"
+""")
+
+    def test_leaves_learn_their_hosts_over_both_families_and_spines_none(self):
+        pairs = 'from: "h[1-4]", to: "h[5-8]"'
+        self.learns('{leaf-spine: {leaves: 2, spines: 2, hosts_per_leaf: 4, host_speed: 40G}}',
+                    [f"name: v4, {pairs}", f"name: v6, ip6: on, start: 12ms, {pairs}"], """
+override: {control_plane: linux} # of a live switch
+expect:
+  - drops == 0
+  - messages(v4) == 4
+  - messages(v6) == 4
+  - "fct(v4, max) between 1ms and 8ms"
+  - "fct(v6, max) between 1ms and 8ms"
+""")
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1] + sys.argv[3:])

@@ -247,9 +247,10 @@ static void the_last_frame_has_ttl_0(void **state)
 	end(&w);
 }
 
-static void a_port_without_lldp_neither_sends_nor_listens(void **state)
+static void a_port_without_lldp_says_goodbye_and_neither_sends_nor_listens(void **state)
 {
 	const struct lldp_pdu h = host_pdu(0);
+	struct lldp_pdu p;
 	struct world w;
 
 	(void)state;
@@ -258,6 +259,11 @@ static void a_port_without_lldp_neither_sends_nor_listens(void **state)
 	w.off = true;
 	w.n_sent = 0;
 	lldp_local_changed(w.a, S);
+	assert_int_equal(w.n_sent, 1);
+	assert_int_equal(lldp_parse(w.last, w.last_len, &p), LLDP_OK);
+	assert_int_equal(p.ttl_s, 0);
+	assert_memory_equal(p.chassis.id.at, own_mac, 6);
+	w.n_sent = 0;
 	assert_null(lldp_neighbour(w.a, 0, 0));
 	hear(&w, &h, S);
 	run(&w, 100 * S);
@@ -633,7 +639,7 @@ int main(void)
 		cmocka_unit_test(credit_limits_changes_to_five_in_a_row_and_one_a_second),
 		cmocka_unit_test(a_frame_that_found_no_room_is_tried_again),
 		cmocka_unit_test(the_last_frame_has_ttl_0),
-		cmocka_unit_test(a_port_without_lldp_neither_sends_nor_listens),
+		cmocka_unit_test(a_port_without_lldp_says_goodbye_and_neither_sends_nor_listens),
 		cmocka_unit_test(a_neighbour_comes_and_goes_with_an_event_each),
 		cmocka_unit_test(a_silent_neighbour_is_gone_when_its_time_is_over),
 		cmocka_unit_test(a_link_that_goes_down_has_no_neighbours),

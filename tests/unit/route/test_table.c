@@ -20,6 +20,7 @@ static const uint8_t mac1[6] = {2, 0, 0, 0, 0, 1}, mac2[6] = {2, 0, 0, 0, 0, 2};
 struct log {
 	char text[4096];
 	unsigned n_probes, n_sets;
+	bool no_room; // for probes
 };
 
 static struct policy_addr addr(unsigned last)
@@ -36,14 +37,17 @@ static void say(struct log *l, const char *what, const uint8_t *mac)
 			 mac == NULL ? 0 : mac[5]);
 }
 
-static void on_probe(void *arg, port_no_t port, const struct policy_addr *a, const uint8_t *mac)
+static bool on_probe(void *arg, port_no_t port, const struct policy_addr *a, const uint8_t *mac)
 {
 	struct log *l = arg;
 
 	(void)port;
 	assert_int_equal(a->len, 32);
+	if (l->no_room)
+		return false;
 	say(l, "ask", mac);
 	l->n_probes++;
+	return true;
 }
 
 static void on_set(void *arg, port_no_t port, const struct policy_addr *a, const uint8_t *mac)
@@ -436,6 +440,27 @@ static void every_next_hop_is_asked_for(void **state)
 	neighbour_table_destroy(t);
 }
 
+// Many stations are wanted at once: a question that finds no room is none of the three.
+static void a_question_without_room_is_asked_soon(void **state)
+{
+	struct log l;
+	struct neighbour_table *t = table(&l);
+
+	(void)state;
+	l.no_room = true;
+	want(t, 1, false, 0);
+	at(t, 1);
+	assert_int_equal(l.n_probes, 0);
+	l.no_room = false;
+	at(t, 2);
+	assert_int_equal(l.n_probes, 1);
+	for (unsigned i = 1; i <= 2; i++)
+		at(t, i * S + 3);
+	assert_int_equal(l.n_probes, 3);
+	assert_int_equal(state_of(t, 1), NEIGHBOUR_INCOMPLETE);
+	neighbour_table_destroy(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -452,6 +477,7 @@ int main(void)
 		cmocka_unit_test(a_port_keeps_its_share_of_a_full_table),
 		cmocka_unit_test(next_hops_and_static_rows_are_never_given_up),
 		cmocka_unit_test(every_next_hop_is_asked_for),
+		cmocka_unit_test(a_question_without_room_is_asked_soon),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
