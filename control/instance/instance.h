@@ -78,7 +78,7 @@ struct instance {
 	const struct instance_ops *ops;
 	void *arg; // of ops
 	uint32_t time_scale; // the switch lives so much slower (control/base/model_time.h); 0: 1
-	uint64_t links_every_ns; // hosts hear of links at multiples of it; 0: in each look
+	uint64_t links_every_ns; // hosts of iNOF hear of links at multiples of it; 0: in each look
 	bool takes_all; // the workers stand still during a look: it leaves nothing for the next
 	uint64_t now_ns; // of the last call that had a time
 	void *service[N_SERVICES]; // states (service.h); NULL: it keeps none now

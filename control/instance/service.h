@@ -18,7 +18,9 @@ struct service {
 	int (*open)(struct instance *in, char *err, size_t err_len);
 	void (*close)(struct instance *in); // also before open()
 
-	void (*collect)(struct instance *in); // what workers have recorded
+	// What workers have recorded. Also called when a link changes between two looks: a flap
+	// that is over before the look is seen here alone.
+	void (*collect)(struct instance *in);
 	void (*hear)(struct instance *in); // links, and frames for control
 	void (*act)(struct instance *in); // sends and changes what is due
 
