@@ -26,9 +26,19 @@ TARGET, INITIATOR = "10.0.0.1", "10.0.0.2"
 WRONG = "_ws.malformed || _ws.expert.severity == error || bgp && _ws.expert.severity == warning"
 
 
+QUERY_S = 0.5 # an agent that starts registers, and asks at once
+
+
 def notices(agent):
-    """Each once: one that was answered late has come again, with its number."""
-    return list({(n["host"], n["seq"]): n for n in agent.told()}.values())
+    """Each once: one that was answered late has come again, with its number. The query of an agent
+    brings the words anew, if the switch has told them between the two frames."""
+    got = list({(n["host"], n["seq"]): n for n in agent.told()}.values())
+
+    def repeats(n, earlier):
+        return all(n[k] == earlier[k] for k in ("host", "online", "reason")) and \
+            n["time"] - earlier["time"] < QUERY_S
+
+    return [n for i, n in enumerate(got) if not any(repeats(n, m) for m in got[:i])]
 
 
 def told(agent):
