@@ -93,9 +93,18 @@ static void see_left(void *arg, const struct control_frame *f)
 	s->n_left++;
 }
 
-static const struct instance_ops ops = {.event = see_event, .trouble = see_trouble,
-					.renew_policy = renew, .wake = poke,
-					.leave_lldp = see_left};
+// The hosts of the bench obey the policy that runs.
+static void take_policy(void *arg, uint64_t now_ns)
+{
+	struct seen *s = arg;
+
+	(void)now_ns;
+	s->b->policy = s->in.policy;
+}
+
+static const struct instance_ops ops = {.new_policy = take_policy, .event = see_event,
+					.trouble = see_trouble, .renew_policy = renew,
+					.wake = poke, .leave_lldp = see_left};
 
 static void hear_frame(struct bench_host *h, const uint8_t *frame, uint16_t len)
 {
