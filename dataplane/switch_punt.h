@@ -33,7 +33,7 @@ enum punt_reason {
 #undef PUNT_NAME
 	N_PUNT_REASONS,
 };
-// What an own resolver reads (control/neighbours/resolver.h).
+// The frames that the resolver of the switch reads (control/neighbours/resolver.h).
 enum { NEIGHBOUR_REASONS = 1 << PUNT_ANSWER | 1 << PUNT_NEIGHBOUR };
 
 static inline const char *punt_reason_name(enum punt_reason reason)

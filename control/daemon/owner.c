@@ -4,8 +4,8 @@
 #include "control/daemon/daemon.h"
 #include "control/microbursts/burstlog.h"
 
-// Besides the workers and the services only this thread keeps a policy. What services tell while
-// they take it is logged before, with the names of the policy that goes.
+// The parts of the daemon that keep the policy take the new one. The services have taken it before.
+// Their events of that moment have the port names of the old policy.
 static void spread_new_policy(void *arg, uint64_t now_ns)
 {
 	struct daemon *d = arg;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the instance of the daemon asks of its owner (control/instance/instance.h): log, reloads,
-// clocks, seeds, and LLDP for the kernel. The control thread calls everything.
+// The daemon as the owner of its instance (control/instance/instance.h): it logs, reloads, reads
+// clocks, chooses seeds, and gives LLDP frames to the kernel. Control thread only.
 #pragma once
 
 struct instance_ops;

@@ -51,7 +51,7 @@ struct inof_state {
 	struct hard_zoning hard_zoning;
 };
 
-// What readers see of them. NULL: there is none.
+// Readers get a state by these functions. NULL: there is none.
 
 static inline const struct lldp_agent *instance_lldp(const struct instance *in)
 {

@@ -11,9 +11,9 @@
 //
 // A cycle is a deadlock only when it stands still: no frame has left any of its queues for
 // `stuck_ns`, and each was paused and not empty all the time. No healthy PAUSE lasts that long. A
-// cyclic dependency of which queues still drain is reported as a cyclic dependency. A port that is
-// merely offered more than it sends, or whose transmission is off, is no finding: its queues are
-// counted.
+// cyclic dependency of which queues still drain is reported as a cyclic dependency. A queue is
+// no finding if it is only offered more than its port sends, or if its transmission is off. Such
+// queues are counted.
 #pragma once
 
 #include <stdbool.h>

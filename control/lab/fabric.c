@@ -187,7 +187,7 @@ static void hear_event(void *arg, const struct event *e, const char *about, uint
 	l->count++;
 }
 
-// What was wrong with a policy was said before the run; only memory can be short now.
+// The run began with policies that are right. So the only trouble is a lack of memory.
 static void stop_short_of_memory(void *arg, enum trouble_severity severity, const char *text)
 {
 	struct fabric_switch *s = arg;

@@ -111,7 +111,7 @@ void lldp_receive(struct lldp_agent *a, unsigned port, const uint8_t *bytes, uin
 		  uint64_t now_ns);
 // The link of a port. A link that is down has no neighbours, and PFC as before.
 void lldp_link(struct lldp_agent *a, unsigned port, bool up, uint64_t now_ns);
-// What ops.local says may have changed, on any port. A port that speaks no longer says goodbye.
+// The answers of ops.local may have changed. A port whose LLDP is now off says goodbye.
 void lldp_local_changed(struct lldp_agent *a, uint64_t now_ns);
 // Sends and ages what is due. To be called at lldp_next_ns(), or often.
 void lldp_poll(struct lldp_agent *a, uint64_t now_ns);

@@ -84,7 +84,7 @@ static bool on_probe(void *arg, port_no_t port, const struct policy_addr *a, con
 		if (in.addrs[i].family == a->family)
 			own = &in.addrs[i];
 	if (own == NULL)
-		return true; // nobody would answer
+		return true; // without an own address there is no question to send
 	memcpy(m.sender_mac, in.mac, sizeof(m.sender_mac));
 	memcpy(m.sender, own->ip, sizeof(m.sender));
 	memcpy(m.target, a->ip, sizeof(m.target));
