@@ -16,8 +16,13 @@ class Programs:
 
     def __init__(self, build, door=None):
         self.door, self.build = door, os.path.abspath(build)
-        for name, path in PROGRAMS.items():
-            setattr(self, name.replace("-", "_"), self.in_build(path))
+
+    def __getattr__(self, name):
+        """The path of programs.weir_host etc.; only one that is used must have been built."""
+        path = PROGRAMS.get(name.replace("_", "-"))
+        if path is None:
+            raise AttributeError(name)
+        return self.in_build(path)
 
     def in_build(self, path):
         full = os.path.join(self.build, path)
