@@ -28,7 +28,9 @@ TELL_EVERY_S = 10
 SHOWN_FROM_S = 1  # shorter tests are in the sums
 TAIL = 60  # lines that are shown of a test that failed
 SHOWN_OF_A_BUILD = 60
-AGAIN = 2  # live tests that may fail and are run again; more is no disturbance
+# Live tests that may fail and are run again: so many, or one of so many. More is no disturbance.
+AGAIN, AGAIN_OF = 2, 25
+PATIENCE = "4"  # times the timeouts of the meson files, which end a test that hangs
 LOWEST = ["nice", "-n", "19"]
 LIVE_AT_ONCE = (os.cpu_count() or 1) + 1
 TIMED = os.path.join(ROOT, "scripts", "timed")
@@ -160,10 +162,10 @@ class Lane:
         self.meson("", [name for name in self.wanted if name not in self.alone])
         self.meson("-alone", sorted(self.alone))
         wrong = [r["name"] for r in self.results() if failed(r)]
-        if self.again and len(wrong) <= AGAIN:
-            self.meson("-again", wrong)
+        if self.again and len(wrong) <= max(AGAIN, len(self.wanted) // AGAIN_OF):
+            self.meson("-again", wrong, 1)
 
-    def meson(self, run, names):
+    def meson(self, run, names, at_once=LIVE_AT_ONCE):
         if not names:
             return
         prefix = [] if self.live else LOWEST
@@ -175,7 +177,7 @@ class Lane:
         done = subprocess.run(
             [*prefix, "meson", "test", "-C", self.build.dir, "--no-rebuild", "--logbase",
              self.name + run,
-             "--wrapper", TIMED, *(["--num-processes", str(LIVE_AT_ONCE)] if self.live else []),
+             "--wrapper", TIMED, *(["--num-processes", str(at_once)] if self.live else []),
              *self.options, *names],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             env={**os.environ, **self.sanitizer()})
@@ -386,9 +388,9 @@ def options():
     p.add_argument("--mutants", nargs="*", metavar="NAME",
                    help="break the code on purpose; a test must go red each time")
     p.add_argument("--again", action="store_true",
-                   help=f"run a live test that failed once more, unless more than {AGAIN} failed. "
-                   "For machines shared with others. Its first failure is shown as that of an "
-                   "unsteady test, which is a defect")
+                   help=f"run a live test that failed once more, unless more than {AGAIN} and more "
+                   f"than one of {AGAIN_OF} failed. For machines shared with others. Its first "
+                   "failure is shown as that of an unsteady test, which is a defect")
     p.add_argument("--no-setup", action="store_true", help="the packages are installed")
     p.add_argument("--werror", action="store_true", help="compiler warnings are errors")
     p.add_argument("--times", metavar="FILE",
@@ -411,8 +413,8 @@ def main():
             except subprocess.CalledProcessError as e:
                 say(f"--changed {args.changed}: {e.stderr.strip()}")
                 return 2
-        counts += tests(Build("gcc", args.werror), suites, beyond, again=args.again,
-                        times=args.times)
+        counts += tests(Build("gcc", args.werror), suites, beyond,
+                        ["--timeout-multiplier", PATIENCE], args.again, args.times)
     for kind in others:
         # Threads have a sanitizer of their own; --all runs them with the others too.
         left_out = LIVE if kind != "asan" or args.all else LIVE | {"threads"}

@@ -90,21 +90,37 @@ static bool shortest(struct probe *p, enum probe_port to, uint16_t quanta, uint6
 	return !p->too_late;
 }
 
+// How long a PAUSE of these quanta holds frames; 0: not seen.
+static uint64_t hold_ns(struct probe *p, enum probe_port to, uint16_t quanta,
+			const struct hold *idle)
+{
+	struct hold held;
+
+	return shortest(p, to, quanta, p->unseen_ns, &held) ? held.end_ns - idle->way_ns : 0;
+}
+
 uint64_t probe_lifetime(struct probe *p, enum probe_port to)
 {
 	// A short PAUSE tells a slow device, and does not begin a storm there.
 	static const uint16_t quanta[] = {1024, 8192, 65535};
-	uint64_t ns = 0;
-	struct hold idle, held;
+	enum { N = sizeof(quanta) / sizeof(quanta[0]) };
+	struct hold idle;
+	uint64_t ns;
 
 	if (!shortest(p, to, 0, 0, &idle))
 		return 0;
 	p->unseen_ns = 3 * idle.way_ns + NOISE_NS;
-	for (unsigned i = 0; i < sizeof(quanta) / sizeof(quanta[0]) && ns < SURE_NS; i++) {
-		if (!shortest(p, to, quanta[i], p->unseen_ns, &held))
+	for (unsigned i = 0; i < N; i++) {
+		ns = hold_ns(p, to, quanta[i], &idle);
+		if (ns == 0)
 			continue;
-		ns = held.end_ns - idle.way_ns;
 		p->lifetime_ns[to] = ns * p->conf.quanta / quanta[i];
+		if (ns < SURE_NS || i == N - 1)
+			continue;
+		// Delays alone may be this long, also in the shortest trial. They do not grow with
+		// the quanta.
+		if (2 * hold_ns(p, to, (uint16_t)(2 * quanta[i]), &idle) > 3 * ns)
+			break;
 	}
 	return p->lifetime_ns[to];
 }

@@ -608,6 +608,39 @@ static void a_probe_that_is_too_late_for_each_trial_does_not_blame_the_device(vo
 	close_bench(&b);
 }
 
+// From the tenth trial on each frame that one sends on its own arrives 5 ms later, as on a machine
+// that has become busy. The device holds what fills it all the same.
+static void run_busy_machine(void *of, uint64_t until_ns)
+{
+	enum { QUIET_TRIALS = 9, DELAY_NS = 5 * MS_NS, TRAIN = 16 };
+	struct probe *p = odd.probe;
+
+	odd.io.run(of, until_ns);
+	if (p->held || p->pausing[PROBE_RX] != 0 || p->trial <= QUIET_TRIALS ||
+	    p->trial == odd.trial || p->n_sent != TRAIN || p->n_arrived != TRAIN)
+		return;
+	odd.trial = p->trial;
+	for (uint32_t i = 0; i < p->n_sent; i++)
+		p->seen[i].t_ns += DELAY_NS;
+}
+
+static void a_busy_machine_does_not_lengthen_a_pause_tenfold(void **state)
+{
+	static const char *const speeds[] = {"1G", "10G", "25G"};
+	static const uint64_t true_ns[] = {33553920, 3355392, 1342157};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(speeds) / sizeof(speeds[0]); i++) {
+		struct bench b;
+
+		open_behind_veth(&b, speeds[i], STATIC);
+		set_odd(&b, run_busy_machine);
+		measure(&b, "xoff");
+		assert_in_range(b.probe.lifetime_ns[PROBE_RX], true_ns[i], 2 * true_ns[i] + 5e6);
+		close_bench(&b);
+	}
+}
+
 // In the first fill no frame arrives for as long as the probe waits.
 static void run_without_the_first_fill(void *of, uint64_t until_ns)
 {
@@ -947,6 +980,7 @@ int main(void)
 		cmocka_unit_test(a_watchdog_that_ends_the_hold_is_no_threshold),
 		cmocka_unit_test(a_device_of_another_speed_than_its_link_is_measured),
 		cmocka_unit_test(a_late_probe_does_not_blame_the_device),
+		cmocka_unit_test(a_busy_machine_does_not_lengthen_a_pause_tenfold),
 		cmocka_unit_test(a_probe_that_is_too_late_for_each_trial_does_not_blame_the_device),
 		cmocka_unit_test(a_device_that_stood_still_is_not_lossy),
 		cmocka_unit_test(xon_of_a_device_that_stood_still_is_found),

@@ -198,7 +198,7 @@ def flooded(script, counter):
         process = hostile(world, script)
 
         def counted():
-            return {r["port"]: r for r in switch.show("inof", "ports")["ports"]}["p4"][counter]
+            return {r["port"]: r for r in switch.show("inof", "ports")["inof_ports"]}["p4"][counter]
 
         eventually(lambda: counted() > 1000, f"host 4 floods: {counter}")
         for _ in range(3):
@@ -213,7 +213,7 @@ def flooded(script, counter):
         second = Agent(world, 3, "initiator")
         eventually(lambda: second.last("10.0.0.1") == (True, 0), "another host finds the target")
         want(all(port_of(switch, f"10.0.0.{i}") == f"p{i}" for i in (1, 2, 3)), "at their ports")
-        ports = {r["port"]: r for r in switch.show("inof", "ports")["ports"]}
+        ports = {r["port"]: r for r in switch.show("inof", "ports")["inof_ports"]}
         want(all(ports[f"p{i}"]["refused"] == 0 for i in (1, 2, 3)), f"{ports}")
         want(process.running(), "host 4 floods to the end")
         end(switch)

@@ -206,7 +206,7 @@ def a_host_that_floods_is_counted():
         switch = Switch(world, PROGRAMS, switch_name(), policy())
 
         def port():
-            return [r for r in switch.show("lldp")["ports"] if r["port"] == "p2"][0]
+            return [r for r in switch.show("lldp")["lldp_ports"] if r["port"] == "p2"][0]
 
         def punts():
             return [r for r in switch.show("control")["punts"]

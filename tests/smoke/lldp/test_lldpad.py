@@ -227,9 +227,9 @@ def pfc_follows_an_lldpad_that_stops_restarts_and_dies():
         host.start()
         active([3, 4], "lldpad has kept its configuration")
         host.stop(signal.SIGKILL)
-        received = switch.show("lldp")["ports"][0]["received"]
+        received = switch.show("lldp")["lldp_ports"][0]["received"]
         host.start()
-        eventually(lambda: switch.show("lldp")["ports"][0]["received"] > received, "a frame")
+        eventually(lambda: switch.show("lldp")["lldp_ports"][0]["received"] > received, "a frame")
         want(len(neighbours()) == 1 and gone() == 1, f"the same neighbour: {neighbours()}")
         want(dcbx(switch)["active"] == [3, 4], f"{dcbx(switch)}")
         host.set("TTL", "value=3")
@@ -237,7 +237,7 @@ def pfc_follows_an_lldpad_that_stops_restarts_and_dies():
         eventually(lambda: dcbx(switch)["host_roce"] == 3 or gone() == 2, "the frame")
         host.stop(signal.SIGKILL)
         eventually(lambda: not neighbours() and gone() >= 2, "its time has run out")
-        want(switch.show("lldp")["ports"][0]["aged"] >= 1, f"{switch.show('lldp')['ports']}")
+        want(switch.show("lldp")["lldp_ports"][0]["aged"] >= 1, f"{switch.show('lldp')}")
         active([], "the host is gone")
         ended(switch)
 

@@ -46,6 +46,16 @@ static void a_row_that_is_one_of_many_has_an_id(void **state)
 	}
 }
 
+// `/weir/KEY` of DPDK's telemetry answers with the first list of this key.
+static void every_list_with_metrics_has_a_key_of_its_own(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < N_FACT_LISTS; i++)
+		for (unsigned k = 0; fact_lists[i].prefix != NULL && k < i; k++)
+			if (fact_lists[k].prefix != NULL)
+				assert_string_not_equal(fact_lists[i].list, fact_lists[k].list);
+}
+
 static bool ends_in(const char *name, const char *suffix)
 {
 	size_t len = strlen(name), n = strlen(suffix);
@@ -137,6 +147,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_row_has_a_key_and_a_meaning),
 		cmocka_unit_test(a_row_that_is_one_of_many_has_an_id),
+		cmocka_unit_test(every_list_with_metrics_has_a_key_of_its_own),
 		cmocka_unit_test(suffixes_are_those_of_prometheus),
 		cmocka_unit_test(every_metric_has_a_name_of_its_own),
 		cmocka_unit_test(names_say_unit_and_kind),
