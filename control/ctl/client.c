@@ -245,16 +245,6 @@ struct json_object *client_request(const char *name, struct json_object *req)
 	return data;
 }
 
-struct json_object *request_of(const char *cmd, const char *key, const char *value)
-{
-	struct json_object *req = json_object_new_object();
-
-	json_object_object_add(req, "cmd", json_object_new_string(cmd));
-	if (key != NULL)
-		json_object_object_add(req, key, json_object_new_string(value));
-	return req;
-}
-
 struct json_object *show_request(unsigned list)
 {
 	return request_of("show", "what", fact_lists[list].what);

@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#include "control/orders/words.h"
+
 struct json_object;
 
 struct client {
@@ -38,9 +40,6 @@ struct json_object *client_exchange(struct client *c, struct json_object *req);
 
 // All in one: open, exchange, close.
 struct json_object *client_request(const char *name, struct json_object *req);
-
-// {"cmd": cmd, key: value}; key may be NULL.
-struct json_object *request_of(const char *cmd, const char *key, const char *value);
 
 // {"cmd": "show", "what": KIND}. list: of facts, names the kind.
 struct json_object *show_request(unsigned list);

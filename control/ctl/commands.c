@@ -8,6 +8,7 @@
 #include "control/base/terminal.h"
 #include "control/config/impair.h"
 #include "control/ctl/ctl.h"
+#include "control/orders/words.h"
 
 enum {
 	HANG = sizeof("weirctl ") - 1, // blanks before the further lines of a form
@@ -129,16 +130,16 @@ static const struct command commands[] = {
 	{"rollback", cmd_rollback, 0, 0, "rollback [--json]",
 	 "Puts the policy from before `reload --confirm-within` back.\n", .writes = true,
 	 .page = "reload.md"},
-	{"set", cmd_set, 4, 5, "set port PORT tx on|off\nset queue PORT QUEUE tx on|off",
+	{"set", cmd_words, 4, 5, WORDS_SET,
 	 "Stops or starts sending of data; queues keep filling.\n"
 	 "It returns once no more data leaves.\n", .writes = true},
-	{"watchdog", cmd_watchdog, 2, 3, "watchdog recover PORT CLASS\nwatchdog drop-all on|off",
+	{"watchdog", cmd_words, 2, 3, WORDS_WATCHDOG,
 	 "Ends a PFC storm, or discards all lossless classes.\n"
 	 "recover ends a storm, or the action after too many storms, at once: the class\n"
 	 "obeys and sends PFC again, and a port that was taken down comes up. While\n"
 	 "drop-all is on, the switch discards all lossless classes of all ports, and they\n"
 	 "neither obey nor send PFC.\n", .writes = true, .page = "storms.md"},
-	{"flow", cmd_flow, 4, 5, "flow add FROM TO QP SENDER_QP\nflow del FROM TO QP",
+	{"flow", cmd_words, 4, 5, WORDS_FLOW,
 	 "Sets or deletes the sender's queue pair of a flow.\n"
 	 "add sets the queue pair of the sender (address FROM) for the flow to queue pair\n"
 	 "QP of TO. The switch keeps this pair until del. del deletes the pair, however\n"
@@ -155,8 +156,7 @@ static const struct command commands[] = {
 	 "The rule ends after TIME (60s if not given), or after N changed frames. With the\n"
 	 "same --seed the same frames are chosen.\n",
 	 impair_help, .writes = true, .page = "impair.md"},
-	{"inof", cmd_inof, 3, ANY,
-	 "inof zone add ZONE MEMBER...\ninof zone remove ZONE [MEMBER...]",
+	{"inof", cmd_inof, 3, ANY, WORDS_INOF,
 	 "Changes a zone of NVMe-oF hosts of the running switch.\n"
 	 "add makes the zone if there is none. remove removes members, without MEMBER the\n"
 	 "zone. MEMBER is an address, a prefix, a range\n"

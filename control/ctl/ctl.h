@@ -53,8 +53,8 @@ struct ctl {
 
 typedef int ctl_fn(const struct ctl *c, int argc, char **argv);
 
-ctl_fn cmd_show, cmd_watch, cmd_check, cmd_plan, cmd_set, cmd_clear, cmd_quiesce, cmd_request,
-	cmd_reload, cmd_rollback, cmd_capture, cmd_metrics, cmd_watchdog, cmd_flow, cmd_diff,
+ctl_fn cmd_show, cmd_watch, cmd_check, cmd_plan, cmd_words, cmd_clear, cmd_quiesce, cmd_request,
+	cmd_reload, cmd_rollback, cmd_capture, cmd_metrics, cmd_diff,
 	cmd_impair, cmd_inof, cmd_support, cmd_completion, cmd_import, cmd_export;
 
 // `usage` is one line per form, and the grammar of completion (control/base/opts.h).

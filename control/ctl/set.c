@@ -14,8 +14,7 @@
 #include "control/ctl/client.h"
 #include "control/ctl/show.h"
 #include "control/ctl/sonic_show.h"
-
-enum { QP_LEAST = 2, QP_MOST = 0xffffff };
+#include "control/orders/words.h"
 
 static int send_request(const struct ctl *c, struct json_object *req)
 {
@@ -27,31 +26,31 @@ static int send_request(const struct ctl *c, struct json_object *req)
 	return CTL_DONE;
 }
 
-int cmd_set(const struct ctl *c, int argc, char **argv)
+// The command with its words. NULL: *status is that of the program.
+static struct json_object *read_words(const struct ctl *c, int argc, char **argv, int *status)
 {
-	bool port = argc == 4 && strcmp(argv[0], "port") == 0;
-	bool queue = argc == 5 && strcmp(argv[0], "queue") == 0;
+	const char **words = calloc((size_t)argc + 1, sizeof(*words));
+	char why[WORDS_WHY_LEN];
 	struct json_object *req;
-	const char *on = argv[argc - 1];
 
-	if (!port && !queue)
-		return misused_words(c);
-	if (strcmp(argv[argc - 2], "tx") != 0 || (strcmp(on, "on") != 0 && strcmp(on, "off") != 0))
-		return misused("set %s ends in tx on or tx off, not %s %s", argv[0],
-			       argv[argc - 2], on);
-	req = request_of("set_tx", KEY(QUEUES, port), argv[1]);
-	row_bool(req, "on", strcmp(on, "on") == 0);
-	if (queue) {
-		char *end;
-		long q = strtol(argv[2], &end, 10);
+	if (words == NULL)
+		abort();
+	words[0] = c->command->name;
+	for (int i = 0; i < argc; i++)
+		words[i + 1] = argv[i];
+	req = request_of_words(argc + 1, words, why);
+	free(words);
+	if (req == NULL)
+		*status = why[0] != '\0' ? misused("%s", why) : misused_words(c);
+	return req;
+}
 
-		if (end == argv[2] || *end != '\0' || q < 0 || q > 7) {
-			json_object_put(req);
-			return misused("a queue is a number from 0 to 7, not \"%s\"", argv[2]);
-		}
-		json_object_object_add(req, KEY(QUEUES, queue), json_object_new_int((int)q));
-	}
-	return send_request(c, req);
+int cmd_words(const struct ctl *c, int argc, char **argv)
+{
+	int status;
+	struct json_object *req = read_words(c, argc, argv, &status);
+
+	return req == NULL ? status : send_request(c, req);
 }
 
 int cmd_clear(const struct ctl *c, int argc, char **argv)
@@ -91,62 +90,6 @@ int cmd_request(const struct ctl *c, int argc, char **argv)
 	return send_request(c, request_of(c->command->name, NULL, NULL));
 }
 
-int cmd_watchdog(const struct ctl *c, int argc, char **argv)
-{
-	const char *last = argv[argc - 1];
-	struct json_object *req;
-
-	if (argc == 3 && strcmp(argv[0], "recover") == 0) {
-		if (last[0] < '0' || last[0] > '7' || last[1] != '\0')
-			return misused("a class is a number from 0 to 7, not \"%s\"", last);
-		req = request_of("watchdog_recover", KEY(QUEUES, port), argv[1]);
-		json_object_object_add(req, KEY(QUEUES, class), json_object_new_int(last[0] - '0'));
-		return send_request(c, req);
-	}
-	if (argc != 2 || strcmp(argv[0], "drop-all") != 0 ||
-	    (strcmp(last, "on") != 0 && strcmp(last, "off") != 0))
-		return misused_words(c);
-	req = request_of("watchdog_drop_all", NULL, NULL);
-	row_bool(req, "on", strcmp(last, "on") == 0);
-	return send_request(c, req);
-}
-
-// A number as people and drivers write them: 18 or 0x12.
-static bool parse_qp(const char *text, unsigned *out)
-{
-	char *end;
-	unsigned long n = strtoul(text, &end, strncmp(text, "0x", 2) == 0 ? 16 : 10);
-
-	if (text[0] < '0' || text[0] > '9' || *end != '\0' || n < QP_LEAST || n > QP_MOST)
-		return false;
-	*out = (unsigned)n;
-	return true;
-}
-
-int cmd_flow(const struct ctl *c, int argc, char **argv)
-{
-	const char *const keys[] = {KEY(FLOWS, qp), KEY(FLOWS, sender_qp)};
-	bool add = argc == 5 && strcmp(argv[0], "add") == 0;
-	bool del = argc == 4 && strcmp(argv[0], "del") == 0;
-	struct json_object *req;
-
-	if (!add && !del)
-		return misused_words(c);
-	req = request_of(add ? "flow_add" : "flow_del", KEY(FLOWS, from), argv[1]);
-	row_text(req, KEY(FLOWS, to), argv[2]);
-	for (int i = 3; i < argc; i++) {
-		unsigned qp;
-
-		if (!parse_qp(argv[i], &qp)) {
-			json_object_put(req);
-			return misused("a queue pair is a number from 2 to 0xffffff, not \"%s\"",
-				       argv[i]);
-		}
-		json_object_object_add(req, keys[i - 3], json_object_new_int64(qp));
-	}
-	return send_request(c, req);
-}
-
 // Hosts that the change has parted.
 static void print_parted(struct json_object *rows)
 {
@@ -162,17 +105,11 @@ static void print_parted(struct json_object *rows)
 
 int cmd_inof(const struct ctl *c, int argc, char **argv)
 {
-	bool add = strcmp(argv[1], "add") == 0;
-	struct json_object *req, *members, *data;
+	int status;
+	struct json_object *req = read_words(c, argc, argv, &status), *data;
 
-	if (strcmp(argv[0], "zone") != 0 || (!add && strcmp(argv[1], "remove") != 0) ||
-	    (add && argc < 4))
-		return misused_words(c);
-	req = request_of(add ? "inof_zone_add" : "inof_zone_remove", KEY(INOF_ZONES, zone),
-			 argv[2]);
-	members = list_in(req, KEY(INOF_ZONES, members));
-	for (int i = 3; i < argc; i++)
-		json_object_array_add(members, json_object_new_string(argv[i]));
+	if (req == NULL)
+		return status;
 	data = client_request(c->name, req);
 	if (data == NULL)
 		return CTL_FAILED;
@@ -180,7 +117,8 @@ int cmd_inof(const struct ctl *c, int argc, char **argv)
 		print_json(data);
 	} else {
 		printf("zone %s: %s; a host of any zone is not in the zone default: "
-		       "weirctl show inof zones\n", argv[2], add ? "added" : "removed");
+		       "weirctl show inof zones\n", argv[2],
+		       strcmp(argv[1], "add") == 0 ? "added" : "removed");
 		print_parted(rows_of(data, FACTS_INOF_LOG));
 	}
 	json_object_put(data);

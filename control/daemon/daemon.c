@@ -382,7 +382,7 @@ static int open_control(struct daemon *d)
 	if (observe_create(&d->in, &d->observe) != 0 ||
 	    eventlog_create(d->in.policy, &d->log) != 0 || cnplog_create(&d->cnps) != 0 ||
 	    reload_create(d, &d->reload) != 0 || hotplug_create(d, &d->hotplug) != 0 ||
-	    fdb_file_create(d, &d->fdb_file) != 0 || inof_requests_create(d, &d->inof) != 0)
+	    fdb_file_create(d, &d->fdb_file) != 0)
 		return failed("out of memory");
 	if (open_plane(d) != 0)
 		return EXIT_FAILED;
@@ -531,7 +531,6 @@ static void take_down(struct daemon *d)
 	fdb_file_destroy(d->fdb_file);
 	requests_destroy(d->requests);
 	plane_destroy(d->plane);
-	inof_requests_destroy(d->inof);
 	instance_close(&d->in);
 	reload_destroy(d->reload);
 	cnplog_destroy(d->cnps);

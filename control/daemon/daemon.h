@@ -11,7 +11,6 @@
 #include "control/daemon/eventlog.h"
 #include "control/daemon/fdb_file.h"
 #include "control/daemon/hotplug.h"
-#include "control/daemon/inof.h"
 #include "control/daemon/metrics.h"
 #include "control/daemon/options.h"
 #include "control/daemon/owner.h"
@@ -46,7 +45,6 @@ struct daemon {
 	bool closing; // at the end: of hotplug_destroy()
 	struct fdb_file *fdb_file;
 	struct plane *plane; // control_plane: linux; else NULL
-	struct inof_requests *inof;
 	struct requests *requests;
 	struct metrics *metrics; // NULL: not served
 	struct web *web; // the same

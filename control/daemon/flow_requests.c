@@ -7,13 +7,10 @@
 #include <json-c/json.h>
 
 #include "control/base/json_in.h"
-#include "control/config/addr.h"
 #include "control/observe/fact.h"
 #include "control/observe/observe.h"
 #include "dataplane/switch.h"
 #include "dataplane/switch_flows.h"
-
-enum { QP_LEAST = 2, QP_MOST = 0xffffff }; // 0 and 1 are management's
 
 // ---- one scan: the largest flows, as a heap
 
@@ -235,15 +232,7 @@ void flow_requests_emit(struct flow_requests *f, unsigned client, struct weir_sw
 	flow_requests_gone(f, client);
 }
 
-// ---- flow add, flow del
-
-static bool station_of(struct json_object *req, const char *key, struct policy_addr *out)
-{
-	const char *text = text_in(req, key);
-
-	return text != NULL && addr_parse(text, out) && addr_is_station(out) &&
-	       out->len == addr_bits(out);
-}
+// ---- flow del
 
 enum pending_verdict flow_request_step(const struct weir_switch *sw, uint64_t found_before,
 				       const char **wrong)
@@ -256,30 +245,4 @@ enum pending_verdict flow_request_step(const struct weir_switch *sw, uint64_t fo
 				       : "no such flow or pair is known; weirctl show flows lists "
 					 "the flows";
 	return PENDING_DONE;
-}
-
-const char *flow_request_pair(struct weir_switch *sw, struct json_object *req, bool add)
-{
-	struct known_pair k = {.source = PAIR_STATIC, .qp = FLOW_NONE};
-	int64_t qp = number_in(req, KEY(FLOWS, qp), -1, QP_MOST);
-	int64_t sender_qp = number_in(req, KEY(FLOWS, sender_qp), -1, QP_MOST);
-	struct policy_addr from, to;
-
-	if (!station_of(req, KEY(FLOWS, from), &from) || !station_of(req, KEY(FLOWS, to), &to))
-		return "from and to are addresses of stations, such as 10.0.0.1";
-	if (from.family != to.family)
-		return "from and to are both IPv4 or both IPv6";
-	if (qp < QP_LEAST || (add && sender_qp < QP_LEAST))
-		return "a queue pair is a number from 2 to 0xffffff";
-	k.key = flow_key_of(from.family == FAMILY_V6, from.ip, to.ip, (uint32_t)qp, KEY_KNOWN);
-	if (add)
-		k.qp = (uint32_t)sender_qp;
-	switch (switch_order_pair(sw, &k)) {
-	case 0: return NULL;
-	case -ENOTSUP:
-		return "there is no flow table: the policy has switch.flows off, which a restart "
-		       "changes";
-	case -EAGAIN: return "too many pairs were changed at once; try again";
-	default: return "the pair cannot be changed";
-	}
 }

@@ -33,12 +33,14 @@ static bool driver_drained(const struct pending *p, const struct weir_switch *sw
 
 static void on_ack(struct pending *p, const struct weir_switch *sw, uint64_t now_ns)
 {
-	const struct port_counters *c = switch_port_counters(sw, p->port);
+	const struct port_counters *c;
 
 	p->acked = true;
 	p->deadline_ns = now_ns + DRAIN_TIMEOUT_NS;
-	if (p->kind == PENDING_TX)
-		p->leave_target = ctr_get(&c->tx_bytes) + gauge_get(&c->tx_pending_bytes);
+	if (p->kind != PENDING_TX)
+		return;
+	c = switch_port_counters(sw, p->port);
+	p->leave_target = ctr_get(&c->tx_bytes) + gauge_get(&c->tx_pending_bytes);
 }
 
 static bool goal_reached(const struct pending *p, const struct weir_switch *sw)
@@ -51,8 +53,7 @@ static bool goal_reached(const struct pending *p, const struct weir_switch *sw)
 	case PENDING_FLOWS:
 	case PENDING_FORGET:
 	case PENDING_INOF:
-	case PENDING_WATERMARKS:
-	case PENDING_WATCHDOG: break;
+	case PENDING_ACK: break;
 	}
 	return true;
 }

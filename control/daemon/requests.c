@@ -14,17 +14,17 @@
 #include "control/daemon/capture.h"
 #include "control/daemon/daemon.h"
 #include "control/daemon/flow_requests.h"
-#include "control/daemon/impair.h"
 #include "control/daemon/inof_peers.h"
+#include "control/daemon/peer_zones.h"
 #include "control/daemon/server.h"
 #include "control/inof/registry.h"
 #include "control/instance/service.h"
 #include "control/observe/fact.h"
-#include "control/observe/route_rows.h"
-#include "dataplane/iface.h"
+#include "control/orders/inof_zones.h"
+#include "control/orders/orders.h"
 #include "dataplane/switch_flows.h"
 
-enum { ERROR_LEN = 512, NO_SUCH_PORT = -2, CONFIRM_MAX_MS = 86400000 };
+enum { CONFIRM_MAX_MS = 86400000 };
 
 struct requests {
 	struct daemon *d;
@@ -35,7 +35,8 @@ struct requests {
 	struct pending pending[SERVER_MAX_CLIENTS];
 	struct reload_request reload[SERVER_MAX_CLIENTS];
 	struct flow_requests flows;
-	char error[ERROR_LEN]; // of the request at hand
+	struct peer_zones *peer_zones;
+	char error[ORDER_TEXT_LEN]; // of the request at hand
 };
 
 // A request at hand.
@@ -76,36 +77,6 @@ __attribute__((format(printf, 2, 3))) static const char *format_request_error(st
 	vsnprintf(r->error, sizeof(r->error), fmt, ap);
 	va_end(ap);
 	return r->error;
-}
-
-// A request that shows interfaces may name an SVI in place of a port.
-static bool shows_interfaces(const struct request *q)
-{
-	const char *what = text_in(q->json, "what");
-
-	return what != NULL && (strcmp(what, "routes") == 0 || strcmp(what, "neighbours") == 0 ||
-				strcmp(what, "events") == 0);
-}
-
-// NULL, or the error: no port has the name.
-static const char *read_port(struct requests *r, struct request *q)
-{
-	const struct policy *pol = switch_policy(r->d->in.sw);
-	const char *name = text_in(q->json, KEY(QUEUES, port));
-	char names[ERROR_LEN / 2] = "";
-	size_t at = 0;
-
-	if (name == NULL)
-		return NULL;
-	for (unsigned no = 0; no < (shows_interfaces(q) ? N_IFACES : pol->n_ports); no++)
-		if (iface_name(pol, no) != NULL && strcmp(iface_name(pol, no), name) == 0) {
-			q->port = (int)no;
-			return NULL;
-		}
-	for (unsigned i = 0; i < pol->n_ports && at < sizeof(names); i++)
-		at += (size_t)snprintf(names + at, sizeof(names) - at, " %s", pol->ports[i].name);
-	return format_request_error(r, "no port named %.32s; the ports are:%s%s", name, names,
-				    at >= sizeof(names) ? "..." : "");
 }
 
 static const char *wait_for(struct requests *r, const struct request *q, enum pending_kind kind,
@@ -161,20 +132,15 @@ static const char *on_show(struct requests *r, struct request *q)
 			.count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX};
 
 		q->data = cnplog_rows(d->cnps, d->in.sw, &query);
-	} else if (strcmp(what, "routes") == 0) {
-		q->data = d->plane != NULL ? plane_routes(d->plane, q->port)
-					   : rows_of_routes(instance_resolver(&d->in), d->in.sw,
-							     q->port);
-	} else if (strcmp(what, "neighbours") == 0) {
-		q->data = d->plane != NULL
-				  ? plane_neighbours(d->plane, q->port, r->now_ns)
-				  : rows_of_neighbours(instance_resolver(&d->in), d->in.sw,
-							q->port, r->now_ns);
+	} else if (d->plane != NULL && strcmp(what, fact_lists[FACTS_ROUTES].what) == 0) {
+		q->data = plane_routes(d->plane, q->port);
+	} else if (d->plane != NULL && strcmp(what, fact_lists[FACTS_NEIGHBOURS].what) == 0) {
+		q->data = plane_neighbours(d->plane, q->port, r->now_ns);
 	} else {
-		q->data = observe_rows(d->observe, what, q->port,
-				       OBSERVE_HISTORY |
-					       (true_in(q->json, "all") ? OBSERVE_ALL_ROWS : 0),
-				       r->now_ns);
+		q->data = order_show(&d->in, d->observe, what, q->port,
+				     OBSERVE_HISTORY |
+					     (true_in(q->json, "all") ? OBSERVE_ALL_ROWS : 0),
+				     r->now_ns);
 	}
 	return q->data != NULL ? NULL : format_request_error(r, "cannot show \"%.32s\"", what);
 }
@@ -193,95 +159,16 @@ static const char *on_metrics(struct requests *r, struct request *q)
 	return NULL;
 }
 
-static const char *on_set_tx(struct requests *r, struct request *q)
-{
-	struct pending *p = &r->pending[q->client];
-	struct json_object *v = NULL;
-	bool on = true_in(q->json, "on");
-	int queue = -1;
-
-	if (q->port == OBSERVE_ALL_PORTS)
-		return "set_tx needs a port";
-	if (json_object_object_get_ex(q->json, KEY(QUEUES, queue), &v) && v != NULL) {
-		queue = json_object_get_int(v);
-		if (!json_object_is_type(v, json_type_int) || queue < 0 || queue >= N_QUEUES)
-			return "a queue is a number from 0 to 7";
-	}
-	wait_for(r, q, PENDING_TX, switch_set_tx(r->d->in.sw, (unsigned)q->port, queue, on));
-	p->port = (unsigned)q->port;
-	p->queue = queue;
-	p->on = on;
-	return LATER;
-}
-
 static const char *on_clear(struct requests *r, struct request *q)
 {
 	const char *what = text_in(q->json, "what");
 
 	if (what != NULL && strcmp(what, "watermarks") == 0)
-		return wait_for(r, q, PENDING_WATERMARKS, switch_clear_watermarks(r->d->in.sw));
+		return wait_for(r, q, PENDING_ACK, switch_clear_watermarks(r->d->in.sw));
 	if (what == NULL || strcmp(what, "counters") != 0)
 		return "clear counters or clear watermarks";
 	observe_clear(r->d->observe, r->now_ns);
 	return NULL;
-}
-
-// The lossless classes of a port, as "3 5".
-static const char *lossless_text(uint8_t classes, char out[2 * N_CLASSES + 1])
-{
-	size_t at = 0;
-
-	out[0] = '\0';
-	for (unsigned c = 0; c < N_CLASSES; c++)
-		if (classes >> c & 1)
-			at += (size_t)snprintf(out + at, 2 * N_CLASSES + 1 - at, "%s%u",
-					       at > 0 ? " " : "", c);
-	return out;
-}
-
-static const char *on_watchdog_recover(struct requests *r, struct request *q)
-{
-	const struct policy_port *port;
-	struct json_object *v = NULL;
-	char classes[2 * N_CLASSES + 1];
-	int cls = json_object_object_get_ex(q->json, KEY(QUEUES, class), &v)
-			  ? json_object_get_int(v)
-			  : -1;
-	int err = 0;
-	uint64_t request;
-
-	if (q->port == OBSERVE_ALL_PORTS || !json_object_is_type(v, json_type_int) || cls < 0 ||
-	    cls >= N_CLASSES)
-		return "watchdog_recover needs a port and a class from 0 to 7";
-	request = switch_watchdog_recover(r->d->in.sw, (unsigned)q->port, (unsigned)cls, &err);
-	if (err == 0)
-		return wait_for(r, q, PENDING_WATCHDOG, request);
-	port = &switch_policy(r->d->in.sw)->ports[q->port];
-	if (port->classify.lossless == 0)
-		return format_request_error(
-			r, "class %d of %s is lossy, as all its classes are", cls, port->name);
-	if (!(port->classify.lossless >> cls & 1))
-		return format_request_error(
-			r, "class %d of %s is lossy; its lossless classes are: %s", cls, port->name,
-			lossless_text(port->classify.lossless, classes));
-	if (switch_watchdog_drops_all(r->d->in.sw))
-		return format_request_error(
-			r, "class %d of %s is in no storm of its own; drop-all is on, and "
-			   "ends with: weirctl watchdog drop-all off", cls, port->name);
-	return format_request_error(
-		r, "class %d of %s is in no storm and not escalated: there is nothing to "
-		   "recover", cls, port->name);
-}
-
-static const char *on_watchdog_drop_all(struct requests *r, struct request *q)
-{
-	struct json_object *v = NULL;
-
-	if (!json_object_object_get_ex(q->json, "on", &v) ||
-	    !json_object_is_type(v, json_type_boolean))
-		return "watchdog_drop_all needs \"on\": true or false";
-	return wait_for(r, q, PENDING_WATCHDOG,
-		     switch_watchdog_drop_all(r->d->in.sw, json_object_get_boolean(v)));
 }
 
 static const char *on_quiesce(struct requests *r, struct request *q)
@@ -359,57 +246,6 @@ static const char *on_capture_stop(struct requests *r, struct request *q)
 	return LATER;
 }
 
-static const char *on_flow_add(struct requests *r, struct request *q)
-{
-	return flow_request_pair(r->d->in.sw, q->json, true);
-}
-
-static const char *on_flow_del(struct requests *r, struct request *q)
-{
-	const char *error;
-	uint64_t found;
-
-	switch_pair_orders_done(r->d->in.sw, &found);
-	error = flow_request_pair(r->d->in.sw, q->json, false);
-	if (error != NULL)
-		return error;
-	wait_for(r, q, PENDING_FORGET, 0);
-	r->pending[q->client].found = found;
-	return LATER;
-}
-
-static const char *on_impair(struct requests *r, struct request *q)
-{
-	if (q->port == OBSERVE_ALL_PORTS)
-		return "no port is given";
-	return impair_request(r->d->in.sw, (unsigned)q->port, q->json, r->now_ns, &q->data,
-			      r->error);
-}
-
-static const char *on_impair_stop(struct requests *r, struct request *q)
-{
-	return impair_request_stop(r->d->in.sw, q->json, &q->data);
-}
-
-static const char *on_inof_zone(struct requests *r, struct request *q, bool add)
-{
-	struct json_object *members = NULL;
-
-	json_object_object_get_ex(q->json, KEY(INOF_ZONES, members), &members);
-	return inof_change_zone(r->d->inof, add, text_in(q->json, KEY(INOF_ZONES, zone)), members,
-				&q->data);
-}
-
-static const char *on_inof_zone_add(struct requests *r, struct request *q)
-{
-	return on_inof_zone(r, q, true);
-}
-
-static const char *on_inof_zone_remove(struct requests *r, struct request *q)
-{
-	return on_inof_zone(r, q, false);
-}
-
 // Answered when the hosts at ports are no longer as the digest says, at the latest when the request
 // would time out.
 static const char *on_inof_local(struct requests *r, struct request *q)
@@ -444,7 +280,7 @@ static const char *on_inof_reflectors(struct requests *r, struct request *q)
 
 static const char *on_inof_zones(struct requests *r, struct request *q)
 {
-	return inof_take_peer_zones(r->d->inof, q->json, r->now_ns);
+	return peer_zones_take(r->peer_zones, instance_inof(&r->d->in), q->json, r->now_ns);
 }
 
 static const struct command {
@@ -457,33 +293,49 @@ static const struct command {
 	{"capture-stop", on_capture_stop},
 	{"clear", on_clear},
 	{"confirm", on_confirm},
-	{"flow_add", on_flow_add},
-	{"flow_del", on_flow_del},
-	{"impair", on_impair, true},
-	{"impair_stop", on_impair_stop},
 	{"inof_local", on_inof_local},
 	{"inof_peer", on_inof_peer},
 	{"inof_reflectors", on_inof_reflectors},
-	{"inof_zone_add", on_inof_zone_add},
-	{"inof_zone_remove", on_inof_zone_remove},
 	{"inof_zones", on_inof_zones},
 	{"metrics", on_metrics},
 	{"quiesce", on_quiesce},
 	{"reload", on_reload},
 	{"resume", on_resume},
 	{"rollback", on_rollback},
-	{"set_tx", on_set_tx, true},
 	{"show", on_show, true},
-	{"watchdog_drop_all", on_watchdog_drop_all},
-	{"watchdog_recover", on_watchdog_recover, true},
 };
+
+// What weirctl asks of the switch itself.
+static const char *on_order(struct requests *r, struct request *q)
+{
+	static const enum pending_kind kinds[] = {[ORDER_ACK] = PENDING_ACK,
+						  [ORDER_TX] = PENDING_TX,
+						  [ORDER_PAIR] = PENDING_FORGET};
+	struct pending *p = &r->pending[q->client];
+	struct order o = {.in = &r->d->in, .request = q->json, .now_ns = r->now_ns};
+	const char *error = order_put(&o);
+
+	q->data = o.data;
+	if (error == o.text)
+		return format_request_error(r, "%s", o.text);
+	if (error != NULL || o.wait == ORDER_DONE)
+		return error;
+	wait_for(r, q, kinds[o.wait], o.token);
+	if (o.wait == ORDER_TX) {
+		p->port = (unsigned)o.port;
+		p->queue = o.queue;
+		p->on = o.on;
+	}
+	p->found = o.token;
+	return LATER;
+}
 
 static void on_line(void *arg, unsigned client, const char *line, uint64_t now_ns)
 {
 	struct requests *r = arg;
 	struct request q = {.client = client, .json = json_tokener_parse(line),
 			    .port = OBSERVE_ALL_PORTS};
-	const char *cmd = text_in(q.json, "cmd"), *error = NULL;
+	const char *cmd = text_in(q.json, "cmd"), *what = text_in(q.json, "what"), *error = NULL;
 	const struct command *c = commands, *end = c + sizeof(commands) / sizeof(commands[0]);
 
 	r->now_ns = now_ns;
@@ -491,12 +343,13 @@ static void on_line(void *arg, unsigned client, const char *line, uint64_t now_n
 		c++;
 	if (cmd == NULL)
 		error = "a request is one JSON object per line with a \"cmd\"";
-	else if (c == end)
+	else if (c < end && c->port)
+		error = order_port(switch_policy(r->d->in.sw), q.json,
+				   what != NULL && order_shows_interfaces(what), &q.port, r->error);
+	else if (c == end && !order_is(cmd))
 		error = format_request_error(r, "no command \"%.32s\"", cmd);
-	else if (c->port)
-		error = read_port(r, &q);
 	if (error == NULL)
-		error = c->fn(r, &q);
+		error = c < end ? c->fn(r, &q) : on_order(r, &q);
 	if (error != LATER)
 		reply_to_client(r, client, error, q.data);
 	json_object_put(q.json);
@@ -628,8 +481,11 @@ int requests_create(struct daemon *d, int listen_fd, struct requests **out)
 					    .time_scale = instance_time_scale(&d->in)};
 	int err;
 
-	if (r == NULL || capture_create(d->in.sw, &times, &answers, &r->capture) != 0) {
+	if (r == NULL || peer_zones_create(&r->peer_zones) != 0 ||
+	    capture_create(d->in.sw, &times, &answers, &r->capture) != 0) {
 		close(listen_fd);
+		if (r != NULL)
+			peer_zones_destroy(r->peer_zones);
 		free(r);
 		return -ENOMEM;
 	}
@@ -637,6 +493,7 @@ int requests_create(struct daemon *d, int listen_fd, struct requests **out)
 	err = server_create(listen_fd, &ops, r, &r->server);
 	if (err != 0) {
 		capture_destroy(r->capture);
+		peer_zones_destroy(r->peer_zones);
 		free(r);
 		return err;
 	}
@@ -654,5 +511,6 @@ void requests_destroy(struct requests *r)
 	flow_requests_fini(&r->flows);
 	server_destroy(r->server);
 	capture_destroy(r->capture);
+	peer_zones_destroy(r->peer_zones);
 	free(r);
 }

@@ -13,7 +13,7 @@
 //   {"cmd": "flow_add", "from": "10.0.0.1", "to": "10.0.0.2", "qp": 18, "sender_qp": 52}, and
 //   {"cmd": "flow_del", ...}: the same without sender_qp
 //   {"cmd": "inof_local", "digest": "0123456789abcdef"}, {"cmd": "inof_peer", ...},
-//   {"cmd": "inof_reflectors", ...}: inof_peers.h; {"cmd": "inof_zones", ...}: inof.h
+//   {"cmd": "inof_reflectors", ...}: inof_peers.h; {"cmd": "inof_zones", ...}: peer_zones.h
 //   {"cmd": "quiesce", "hold": false}, {"cmd": "resume"}
 //   {"cmd": "reload", "file": "/etc/weir.yaml"}   file absent: the one that runs; an absolute path
 //      -> data {"reloaded": true, "file", "changed": [keys], "changes": [{"key", "old", "new"}],

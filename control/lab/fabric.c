@@ -7,11 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <json-c/json.h>
+
 #include "control/lab/chain.h"
 #include "control/lab/discovery.h"
 #include "control/lab/ideal.h"
 #include "control/lab/inof.h"
 #include "control/lab/lab_capture.h"
+#include "control/lab/operator.h"
 #include "control/observe/observe.h"
 #include "dataplane/base/units.h"
 #include "dataplane/switch_impair.h"
@@ -311,6 +314,7 @@ struct fabric_fault {
 	const struct sc_fault *sc;
 	bool on;
 	uint32_t turn; // of those that have begun
+	struct fabric_answer answer; // to a command of weirctl
 };
 
 static bool same_end(const struct sc_end *a, const struct sc_end *b)
@@ -434,6 +438,26 @@ static void impair(struct fabric *f, const struct sc_fault *sc, bool on)
 	if (on && switch_impair_add(s->in.sw, sc->target.port, sc->impair, &id) == -ENOMEM)
 		f->out_of_memory = true;
 	actor_poke(&s->actor);
+}
+
+// A command has no end.
+static void weirctl(struct fabric *f, const struct sc_fault *sc, bool on)
+{
+	struct fabric_fault *x = &f->faults[sc - f->sc->faults];
+	struct fabric_switch *s = &f->switches[sc->target.node];
+	char why[ORDER_TEXT_LEN];
+
+	if (!on)
+		return;
+	x->answer.data = operator_types(&s->in, sc->words, f->clock.now_ns, why);
+	x->answer.refusal = x->answer.data == NULL ? strdup(why) : NULL;
+	fabric_control(f, sc->target.node);
+	actor_poke(&s->actor);
+}
+
+struct fabric_answer fabric_answer(const struct fabric *f, uint32_t fault)
+{
+	return f->faults[fault].answer;
 }
 
 static void cut_off(struct fabric *f, const struct sc_fault *sc, bool on)
@@ -768,6 +792,10 @@ void fabric_destroy(struct fabric *f)
 	storm_log_fini(&f->storms);
 	fabric_memory_free(f);
 	vclock_fini(&f->clock);
+	for (uint32_t i = 0; f->faults != NULL && i < f->sc->n_faults; i++) {
+		json_object_put(f->faults[i].answer.data);
+		free(f->faults[i].answer.refusal);
+	}
 	free(f->faults);
 	free(f->switches);
 	free(f->hosts);

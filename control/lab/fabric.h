@@ -121,6 +121,13 @@ __attribute__((warn_unused_result)) int fabric_introduce(struct fabric *f, uint3
 
 struct wire_end *fabric_host_end(const struct fabric *f, uint32_t host);
 
+// What a switch answered to a command of weirctl, a fault of the scenario. Both NULL: not yet due.
+struct fabric_answer {
+	struct json_object *data;
+	char *refusal;
+};
+struct fabric_answer fabric_answer(const struct fabric *f, uint32_t fault);
+
 // After something was posted on a NIC from outside its own step.
 void fabric_poke_host(struct fabric *f, uint32_t host);
 

@@ -15,6 +15,7 @@
 #include "control/lab/lab_capture.h"
 #include "control/lab/metric.h"
 #include "control/lab/report_page.h"
+#include "control/lab/operator.h"
 #include "control/lab/report_rows.h"
 #include "control/lab/timeline.h"
 #include "control/lab/without.h"
@@ -653,6 +654,7 @@ static struct json_object *run_to_json(const struct run *r)
 	report_thresholds_json(r, out);
 	report_cnps_json(r, out);
 	report_warnings_json(r, out);
+	report_commands_json(r, out);
 	put_verdicts(r, out);
 	put_capture(r, out);
 	put_histograms(r, list_in(out, "histograms"));

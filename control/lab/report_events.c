@@ -42,6 +42,19 @@ static const char *end_text(const struct scenario *sc, const struct sc_end *e, c
 	return out;
 }
 
+static void add_command(const struct run *r, struct json_object *list, uint32_t fault)
+{
+	const struct sc_fault *f = &r->sc->faults[fault];
+	const char *at = r->sc->switches[f->target.node].name;
+	const char *refusal = fabric_answer(r->fabric, fault).refusal;
+
+	if (refusal == NULL)
+		add_report_event(list, f->at_ns, info, "weirctl -s %s %s", at, f->words);
+	else
+		add_report_event(list, f->at_ns, alarm_, "weirctl -s %s %s: refused: %s", at,
+				 f->words, refusal);
+}
+
 static void add_faults(const struct run *r, struct json_object *list)
 {
 	static const char *const names[N_SC_FAULTS] = {
@@ -56,6 +69,10 @@ static void add_faults(const struct run *r, struct json_object *list)
 
 		if (f->at_ns >= r->end_ns)
 			continue;
+		if (f->kind == SC_WEIRCTL) {
+			add_command(r, list, i);
+			continue;
+		}
 		end_text(r->sc, &f->target, at);
 		add_report_event(list, f->at_ns, warning, "fault %s at %s begins", names[f->kind],
 				 at);

@@ -613,8 +613,27 @@ static bool slower_than_ideal(const struct run *r, char text[TEXT_LEN])
 	return true;
 }
 
+// Whether a switch refused what an operator typed.
+static bool refused_command(const struct run *r, char text[TEXT_LEN])
+{
+	char at[EXPR_VALUE_LEN];
+
+	for (uint32_t i = 0; i < r->sc->n_faults; i++) {
+		const struct sc_fault *f = &r->sc->faults[i];
+		const char *refusal = fabric_answer(r->fabric, i).refusal;
+
+		if (refusal == NULL)
+			continue;
+		expr_print(EXPR_TIME, (double)f->at_ns, at, sizeof(at));
+		snprintf(text, TEXT_LEN, "at %s %s refused `weirctl %s`: %s", at,
+			 r->sc->switches[f->target.node].name, f->words, refusal);
+		return true;
+	}
+	return false;
+}
+
 static bool (*const warnings[])(const struct run *r, char text[TEXT_LEN]) = {
-	short_timer, nothing_arrived, slower_than_ideal};
+	short_timer, nothing_arrived, slower_than_ideal, refused_command};
 
 void report_warnings(const struct run *r, FILE *out)
 {

@@ -215,7 +215,7 @@ class Dask:
         try:
             status, out, err = future.result()
         except self.distributed.CancelledError as e:
-            raise Refused(f'the Dask scheduler at {self.address} is gone') from e
+            raise self.gone() from e
         except self.distributed.KilledWorker:
             killed(i)
             return
@@ -233,8 +233,14 @@ class Dask:
                       f'{HUNG_SECONDS} s; the runs wait for it', file=sys.stderr, flush=True)
             said = silent
 
+    def gone(self):
+        return Refused(f'the Dask scheduler at {self.address} is gone')
+
     def workers(self):
-        return len(self.client.scheduler_info()['workers'])
+        known = self.client.scheduler_info()
+        if 'workers' not in known: # the client has given the scheduler up, and closed
+            raise self.gone()
+        return len(known['workers'])
 
 
 # ---- results that are kept

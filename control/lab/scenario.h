@@ -113,7 +113,9 @@ struct sc_link {
 	X(CUT_OFF, cut_off, SWITCH, lasting,                                                       \
 	  "switch: it neither hears other switches nor is heard, with the key inof.peers")         \
 	X(IMPAIR, impair, PORT, impair, "port: a rule of `weirctl impair` (impair.md)")            \
-	X(RECOVER, recover, PORT, recover, "port: as `weirctl watchdog recover` does for a class")
+	X(RECOVER, recover, PORT, recover, "port: as `weirctl watchdog recover` does for a class") \
+	X(WEIRCTL, weirctl, SWITCH, weirctl,                                                       \
+	  "switch: what an operator types: `set`, `watchdog`, `flow`, `inof`, `show` of weirctl")
 
 enum sc_fault_kind {
 #define X(id, ...) SC_##id,
@@ -137,6 +139,7 @@ struct sc_fault {
 	struct storm_params storm;
 	const struct impair_rule *impair;
 	const char *policy_file; // RELOAD: NULL: the switch's
+	const char *words; // WEIRCTL
 	const struct node *override; // RELOAD: laid over what the switch started with
 	uint32_t n_routes; // RELOAD: before those that the switch started with
 	const struct sc_route *routes;

@@ -4,15 +4,18 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <json-c/json.h>
+
 #include "control/base/rows.h"
 #include "control/config/impair.h"
 #include "control/config/model.h"
 #include "control/lab/scenario_int.h"
+#include "control/orders/words.h"
 #include "dataplane/base/bits.h"
 #include "dataplane/base/units.h"
 
 // ---- keys
-enum { PPB_PER_PPM = 1000, QUANTUM_BITS = 512 };
+enum { PPB_PER_PPM = 1000, QUANTUM_BITS = 512, COMMAND_LEN = 1000 };
 
 // One struct for all kinds; each kind has rows for what it uses.
 struct kind_keys {
@@ -22,6 +25,7 @@ struct kind_keys {
 	struct sc_impair_keys impair;
 	struct cfg_set classes;
 	struct cfg_list routes;
+	struct cfg_words commands;
 	const struct node *override;
 };
 
@@ -135,6 +139,13 @@ static const struct cfg_row recover_rows[] = {
 	 .help = "whose storm, or escalation, is to end: 3, 0-7, [3, 4]"},
 };
 static SCHEMA(recover_schema, recover_rows, kind_keys);
+
+static const struct cfg_row weirctl_rows[] = {
+	{FIELD(CFG_LINES, kind_keys, commands), .max = COMMAND_LEN, .required = true,
+	 .help = "one, or a list: `set port p1 tx off`; `commands:` may be left out"},
+};
+static const struct cfg_schema weirctl_schema = {weirctl_rows, N(weirctl_rows),
+						 sizeof(struct kind_keys), .bare = weirctl_rows};
 
 #define TARGET(key, id, text)                                                                      \
 	key, CFG_TEXT, AT(fault_keys, target[id]), .max = SC_MAX_TEXT,                             \
@@ -344,6 +355,21 @@ static void fill_reload(struct fault_reader *r)
 		       "the switches bridge, and routes need `forwarding: route`");
 }
 
+// Each command is read now, so that a mistake is shown at its place.
+static void check_commands(const struct fault_reader *r)
+{
+	char why[WORDS_WHY_LEN];
+
+	for (unsigned i = 0; i < r->kind->commands.n; i++) {
+		const struct cfg_val *v = &r->kind->commands.items[i];
+		struct json_object *req = request_of_text(v->text, why);
+
+		if (req == NULL)
+			REFUSE(r->b->r.sink, v, "%s", why);
+		json_object_put(req);
+	}
+}
+
 static void fill_values(struct fault_reader *r)
 {
 	const struct kind_keys *k = r->kind;
@@ -380,6 +406,8 @@ static void fill_values(struct fault_reader *r)
 		fill_reload(r);
 	} else if (f->kind == SC_IMPAIR) {
 		sc_build_impair(r->b, &k->impair, f);
+	} else if (f->kind == SC_WEIRCTL) {
+		check_commands(r);
 	}
 	if (f->kind == SC_CUT_OFF && !r->b->sc->inof.exchange)
 		REFUSE(s, &k->map,
@@ -412,11 +440,15 @@ static void push_all(struct fault_reader *r, uint32_t *room)
 	bool storm = r->f->kind == SC_PAUSE_STORM;
 	uint32_t classes = storm || r->n_hosts != 0 ? 0 : (uint32_t)r->kind->classes.bits[0];
 
-	if (sc->n_faults + r->n_hosts >= SC_MAX_FAULTS) {
+	if (sc->n_faults + r->n_hosts + r->kind->commands.n >= SC_MAX_FAULTS) {
 		REFUSE(r->b->r.sink, &r->k->map, "there are more than %d faults", SC_MAX_FAULTS);
 		return;
 	}
-	if (r->n_hosts == 0 && classes == 0)
+	for (unsigned i = 0; i < r->kind->commands.n; i++) {
+		r->f->words = r->kind->commands.items[i].text;
+		push(r->b, r->f, room);
+	}
+	if (r->n_hosts == 0 && classes == 0 && r->f->kind != SC_WEIRCTL)
 		push(r->b, r->f, room);
 	for_each_bit (cls, classes) {
 		r->f->cls = (int)cls;

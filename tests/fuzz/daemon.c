@@ -194,7 +194,6 @@ static void open_control(struct fuzz_daemon *f)
 	FUZZ_CHECK(reload_create(d, &d->reload) == 0);
 	FUZZ_CHECK(cnplog_create(&d->cnps) == 0);
 	FUZZ_CHECK(instance_open(&d->in, err, sizeof(err)) == 0);
-	FUZZ_CHECK(inof_requests_create(d, &d->inof) == 0);
 	FUZZ_CHECK(requests_create(d, net_listener(), &d->requests) == 0);
 }
 
@@ -245,7 +244,6 @@ void fuzz_daemon_close(struct fuzz_daemon *f)
 	requests_destroy(d->requests);
 	b = switch_balance(d->in.sw);
 	FUZZ_CHECK(balance_begun(&b) == balance_ended(&b));
-	inof_requests_destroy(d->inof);
 	instance_close(&d->in);
 	switch_destroy(d->in.sw);
 	reload_destroy(d->reload);

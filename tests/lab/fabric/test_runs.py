@@ -296,5 +296,83 @@ faults:
                          tuple(str(change["after"][k]) for k in ("kmin_bytes", "kmax_bytes")))
 
 
+class Commands(unittest.TestCase):
+    """`weirctl:` among the faults."""
+    FLOWS = "--set", "override={switch: {flows: {max: 64}}}"
+
+    @staticmethod
+    def run_with(file, commands, *args):
+        """Commands are (time, text); the report."""
+        faults = ", ".join(f"{{at: {at}, switch: s1, weirctl: '{text}'}}" for at, text in commands)
+        return run(file, "--set", f"faults=[{faults}]", "--set", "expect=[]", *args)[1]
+
+    def test_a_queue_stops_and_goes_on_and_is_shown_as_it_is_then(self):
+        report = self.run_with(
+            PAIR, [("500us", "set queue p3 3 tx off"), ("900us", "show queues p3"),
+                   ("1ms", "set queue p3 3 tx on"), ("1500us", "show queues p3")],
+            *(x for a, b in (("300us", "500us"), ("510us", "1ms"), ("1100us", "2ms"))
+              for x in ("--metric", f"goodput(h3, {a}, {b})")),
+            "--metric", "queue(s1.p3.3, max, 890us, 900us)")
+        got = list(metrics(report).values())
+        self.assertGreater(got[0], 5e9)
+        self.assertEqual(got[1], 0)
+        self.assertGreater(got[2], 5e9)
+        rows = [[q for q in c["answer"]["queues"] if q["queue"] == 3][0]
+                for c in report["weirctl"] if c["command"].startswith("show")]
+        self.assertEqual([c["time_ns"] for c in report["weirctl"]], [5e5, 9e5, 1e6, 1.5e6])
+        self.assertAlmostEqual(rows[0]["length_bytes"], got[3], delta=got[3] / 20) # of samples
+        self.assertGreater(rows[1]["tx_packets"], rows[0]["tx_packets"])
+        self.assertEqual(report["warnings"], [])
+
+    def test_a_port_stops(self):
+        report = self.run_with(PAIR, [("500us", "set port p3 tx off")],
+                               "--metric", "goodput(h3, 510us, 2ms)")
+        self.assertEqual(list(metrics(report).values()), [0])
+
+    def test_what_the_switch_refuses_is_said(self):
+        why = {"set port p9 tx off": "no port named p9; the ports are: p1 p2 p3 p4",
+               "watchdog recover p3 3": "class 3 of p3 is in no storm and not escalated: there is "
+                                        "nothing to recover",
+               "watchdog recover p3 0": "class 0 of p3 is lossy; its lossless classes are: 3",
+               "flow add 10.0.0.1 10.0.0.3 2 3": "there is no flow table: the policy has "
+                                                 "switch.flows off, which a restart changes",
+               "inof zone add z 10.0.0.1": "inof is off: put inof: on into the policy file, then "
+                                           "weirctl reload",
+               "show events": "a switch of the lab does not show that"}
+        report = self.run_with(PAIR, [("1ms", text) for text in why])
+        self.assertEqual({c["command"]: c["refusal"] for c in report["weirctl"]}, why)
+        self.assertEqual(report["warnings"], ["at 1ms s1 refused `weirctl set port p9 tx off`: " +
+                                              why["set port p9 tx off"]])
+        report = self.run_with(PAIR, [("1ms", "flow add 10.0.0.1 10.0.0.3 2 3"),
+                                      ("1ms", "flow del 10.0.0.1 10.0.0.3 2")], *self.FLOWS)
+        self.assertEqual([c["answer"] for c in report["weirctl"]], [{}, {}])
+
+    def test_drop_all_begins_and_ends(self):
+        report = self.run_with(PAIR, [("500us", "watchdog drop-all on"),
+                                      ("1ms", "watchdog drop-all off")],
+                               "--metric", "drops(s1, 0s, 500us)", "--metric",
+                               "drops(s1, 500us, 1ms)", "--metric", "drops(s1, 1010us, 2ms)")
+        before, while_on, after = metrics(report).values()
+        self.assertEqual((before, after), (0, 0))
+        self.assertGreater(while_on, 100)
+
+    def test_a_zone_tells_the_hosts_what_a_zone_of_the_policy_does(self):
+        code, report = run(os.path.join(ROOT, "conf/lab/inof-zone.yaml"), "--set", "faults=[{at: "
+                           "1000100us, switch: s1, weirctl: "
+                           "inof zone add z 10.0.0.2-10.0.0.100}]")
+        self.assertEqual(code, 0, report["expectations"])
+        self.assertEqual(len(report["weirctl"][0]["answer"]["notices"]), 90)
+
+    def test_a_mistake_in_a_command_is_found_before_the_run(self):
+        for text, why in (("set queue p3 8 tx off", "a queue is a number from 0 to 7"),
+                          ("reload", "the commands here are set watchdog flow inof show"),
+                          ("show prots", "did you mean ports?")):
+            done = lab("run", PAIR, "--set",
+                       f"faults=[{{at: 1ms, switch: s1, weirctl: [show ports, {text}]}}]")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(f"faults[0].weirctl: ", done.stderr)
+            self.assertIn(why, done.stderr)
+
+
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

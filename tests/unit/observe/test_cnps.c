@@ -5,6 +5,7 @@
 
 #include "control/daemon/cnplog.h"
 #include "control/daemon/flow_requests.h"
+#include "control/orders/flow_pair.h"
 #include "tests/unit/observe/rows.h"
 
 enum { SECOND = 1000000000 };
@@ -202,7 +203,7 @@ static void a_pair_by_hand_is_told_or_refused_in_a_sentence(void **state)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct json_object *req = json_tokener_parse(rows[i].req);
-		const char *wrong = flow_request_pair(b->sw, req, rows[i].add);
+		const char *wrong = flow_pair_change(b->sw, req, rows[i].add);
 
 		if ((wrong == NULL) != (rows[i].wrong == NULL) ||
 		    (wrong != NULL && strstr(wrong, rows[i].wrong) == NULL))
@@ -222,9 +223,9 @@ static void a_switch_without_a_table_says_so(void **state)
 	struct flow_key want = flow_key_v4(0x0a000001, 0x0a000002, 18, KEY_KNOWN);
 
 	b->sw->flows.tell_err = -ENOTSUP;
-	assert_non_null(strstr(flow_request_pair(b->sw, req, true), "there is no flow table"));
+	assert_non_null(strstr(flow_pair_change(b->sw, req, true), "there is no flow table"));
 	b->sw->flows.tell_err = -EAGAIN;
-	assert_non_null(strstr(flow_request_pair(b->sw, req, true), "try again"));
+	assert_non_null(strstr(flow_pair_change(b->sw, req, true), "try again"));
 	assert_true(flow_key_same(&b->sw->flows.told.key, &want));
 	assert_int_equal(b->sw->flows.told.qp, 52);
 	json_object_put(req);

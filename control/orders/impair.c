@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/daemon/impair.h"
+#include "control/orders/impair.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,9 +17,9 @@
 enum { SEED_BITS = 31 }; // of a seed that was chosen here: easy to type again
 
 static const char *mistake(const char *key, const struct impair_mistake *why,
-			   char text[IMPAIR_ERROR_LEN])
+			   char text[ORDER_TEXT_LEN])
 {
-	snprintf(text, IMPAIR_ERROR_LEN, "%s: column %u: %s", key, why->column, why->text);
+	snprintf(text, ORDER_TEXT_LEN, "%s: column %u: %s", key, why->column, why->text);
 	return text;
 }
 
@@ -43,7 +43,7 @@ static const char *read_limits(struct json_object *req, uint64_t now_ns, struct 
 
 const char *impair_request(struct weir_switch *sw, unsigned port, struct json_object *req,
 			   uint64_t now_ns, struct json_object **data,
-			   char text[IMPAIR_ERROR_LEN])
+			   char text[ORDER_TEXT_LEN])
 {
 	const char *match = text_in(req, KEY(IMPAIRMENTS, match));
 	const char *action = text_in(req, KEY(IMPAIRMENTS, action));
