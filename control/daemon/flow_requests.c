@@ -231,18 +231,3 @@ void flow_requests_emit(struct flow_requests *f, unsigned client, struct weir_sw
 	row_u64(data, "left_out", s->n_matching - e.n);
 	flow_requests_gone(f, client);
 }
-
-// ---- flow del
-
-enum pending_verdict flow_request_step(const struct weir_switch *sw, uint64_t found_before,
-				       const char **wrong)
-{
-	uint64_t found;
-
-	if (!switch_pair_orders_done(sw, &found))
-		return PENDING_WAIT;
-	*wrong = found != found_before ? NULL
-				       : "no such flow or pair is known; weirctl show flows lists "
-					 "the flows";
-	return PENDING_DONE;
-}

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requests about RoCEv2 flows: `show flows`, and the end of a `flow del`. For requests.c on the
-// control thread; nothing here sends an answer.
+// The request `show flows`. For requests.c on the control thread; nothing here sends an answer.
 //
 // `show flows` has the flows by their rate. A rate needs two looks at the bytes of every flow, and
 // a million flows are too many for one step of the control loop. So a look reads SCAN_STEP places a
@@ -80,8 +79,3 @@ enum pending_verdict flow_requests_step(struct flow_requests *f, unsigned client
 // the query, and "left_out" of those. The next client's scan may begin.
 void flow_requests_emit(struct flow_requests *f, unsigned client, struct weir_switch *sw,
 			uint64_t model_ns, struct json_object *data);
-
-// A flow del waits until all workers have taken it. found_before: from switch_pair_orders_done
-// before the order. PENDING_DONE: *wrong is NULL, or the error that the flow is unknown.
-enum pending_verdict flow_request_step(const struct weir_switch *sw, uint64_t found_before,
-				       const char **wrong);

@@ -9,8 +9,6 @@
 
 #include "control/base/json_in.h"
 #include "control/inof/registry.h"
-#include "control/instance/instance.h"
-#include "control/instance/service.h"
 #include "control/observe/fact.h"
 #include "control/orders/inof_zones.h"
 
@@ -42,10 +40,10 @@ void peer_zones_destroy(struct peer_zones *z)
 }
 
 // The zones are for all switches, so the ports of this one are no members.
-static const char *stage_zone(struct peer_zones *a, const char *name, struct json_object *members)
+static const char *stage_zone(struct peer_zones *z, const char *name, struct json_object *members)
 {
 	unsigned i;
-	struct inof_zone *z;
+	struct inof_zone *zone;
 	const char *error = NULL;
 
 	if (!inof_zone_name_holds(name))
@@ -53,25 +51,26 @@ static const char *stage_zone(struct peer_zones *a, const char *name, struct jso
 	if (!json_object_is_type(members, json_type_array) ||
 	    json_object_array_length(members) == 0)
 		return "members is a list of texts";
-	i = inof_zone_find(a->staged, a->n_staged, name);
+	i = inof_zone_find(z->staged, z->n_staged, name);
 	if (i == INOF_ZONES)
 		return "there are more than 1000 zones";
-	z = &a->staged[i];
-	if (i == a->n_staged) {
-		strcpy(z->name, name);
-		a->n_staged++;
+	zone = &z->staged[i];
+	if (i == z->n_staged) {
+		strcpy(zone->name, name);
+		z->n_staged++;
 	}
 	for (size_t k = 0; error == NULL && k < json_object_array_length(members); k++) {
 		struct json_object *m = json_object_array_get_idx(members, k);
 
 		error = json_object_is_type(m, json_type_string)
-				? inof_zone_put(z, json_object_get_string(m), NULL, NULL, a->error)
+				? inof_zone_put(zone, json_object_get_string(m), NULL, NULL,
+						z->error)
 				: "a member is a text";
 	}
 	return error;
 }
 
-static const char *run_zones_step(struct peer_zones *a, struct inof_registry *registry,
+static const char *run_zones_step(struct peer_zones *z, struct inof_registry *registry,
 				  struct json_object *request, uint64_t now_ns)
 {
 	const char *what = text_in(request, "step");
@@ -79,20 +78,20 @@ static const char *run_zones_step(struct peer_zones *a, struct inof_registry *re
 	int err;
 
 	if (what != NULL && strcmp(what, "begin") == 0) {
-		end_stage(a);
-		a->staged = calloc(INOF_ZONES, sizeof(*a->staged));
-		return a->staged == NULL ? "out of memory" : NULL;
+		end_stage(z);
+		z->staged = calloc(INOF_ZONES, sizeof(*z->staged));
+		return z->staged == NULL ? "out of memory" : NULL;
 	}
-	if (a->staged == NULL)
+	if (z->staged == NULL)
 		return "inof_zones has the steps begin, add and apply";
 	if (what != NULL && strcmp(what, "add") == 0) {
 		json_object_object_get_ex(request, KEY(INOF_ZONES, members), &members);
-		return stage_zone(a, text_in(request, KEY(INOF_ZONES, zone)), members);
+		return stage_zone(z, text_in(request, KEY(INOF_ZONES, zone)), members);
 	}
 	if (what == NULL || strcmp(what, "apply") != 0)
 		return "inof_zones has the steps begin, add and apply";
-	err = inof_set_zones(registry, INOF_ZONES_PEER, a->staged, a->n_staged, now_ns);
-	end_stage(a);
+	err = inof_set_zones(registry, INOF_ZONES_PEER, z->staged, z->n_staged, now_ns);
+	end_stage(z);
 	return err == 0		? NULL
 	       : err == -ENOSPC ? "with the zones of this switch there are more than 1000"
 				: "out of memory";

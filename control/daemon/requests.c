@@ -20,6 +20,7 @@
 #include "control/inof/registry.h"
 #include "control/instance/service.h"
 #include "control/observe/fact.h"
+#include "control/orders/flow_pair.h"
 #include "control/orders/inof_zones.h"
 #include "control/orders/orders.h"
 #include "dataplane/switch_flows.h"
@@ -424,7 +425,8 @@ static void step_pending(struct requests *r, unsigned client)
 		error = v == PENDING_TIMEOUT ? "out of memory" : NULL;
 		break;
 	case PENDING_FORGET:
-		v = flow_request_step(d->in.sw, r->pending[client].found, &error);
+		v = flow_pair_deleted(d->in.sw, r->pending[client].found, &error) ? PENDING_DONE
+										 : PENDING_WAIT;
 		if (v != PENDING_WAIT || r->now_ns < r->pending[client].deadline_ns)
 			break;
 		v = PENDING_TIMEOUT;

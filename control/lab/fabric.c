@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <json-c/json.h>
-
 #include "control/lab/chain.h"
 #include "control/lab/discovery.h"
 #include "control/lab/ideal.h"
@@ -120,6 +118,7 @@ static void tell_new_policy(void *arg, uint64_t now_ns)
 	(void)now_ns;
 	tell_trimmed_dscps(f, s->in.policy);
 	fabric_track(f, (uint32_t)(s - f->switches));
+	operator_new_policy(f->operator, (uint32_t)(s - f->switches));
 	actor_poke(&s->actor);
 }
 
@@ -296,6 +295,7 @@ static void control(void *arg, uint64_t now_ns)
 
 	fabric_look(f);
 	chain_fabric_look(f);
+	operator_look(f->operator, now_ns);
 	discovery_look(f->discovery, now_ns);
 	lab_inof_look(f->inof, now_ns);
 	for (uint32_t i = 0; i < f->sc->n_switches; i++)
@@ -314,7 +314,6 @@ struct fabric_fault {
 	const struct sc_fault *sc;
 	bool on;
 	uint32_t turn; // of those that have begun
-	struct fabric_answer answer; // to a command of weirctl
 };
 
 static bool same_end(const struct sc_end *a, const struct sc_end *b)
@@ -443,21 +442,15 @@ static void impair(struct fabric *f, const struct sc_fault *sc, bool on)
 // A command has no end.
 static void weirctl(struct fabric *f, const struct sc_fault *sc, bool on)
 {
-	struct fabric_fault *x = &f->faults[sc - f->sc->faults];
-	struct fabric_switch *s = &f->switches[sc->target.node];
-	char why[ORDER_TEXT_LEN];
-
 	if (!on)
 		return;
-	x->answer.data = operator_types(&s->in, sc->words, f->clock.now_ns, why);
-	x->answer.refusal = x->answer.data == NULL ? strdup(why) : NULL;
+	if (operator_types(f->operator, sc, f->clock.now_ns)) {
+		// Before another command.
+		(void)switch_actor(&f->switches[sc->target.node], f->clock.now_ns);
+		operator_look(f->operator, f->clock.now_ns);
+	}
 	fabric_control(f, sc->target.node);
-	actor_poke(&s->actor);
-}
-
-struct fabric_answer fabric_answer(const struct fabric *f, uint32_t fault)
-{
-	return f->faults[fault].answer;
+	actor_poke(&f->switches[sc->target.node].actor);
 }
 
 static void cut_off(struct fabric *f, const struct sc_fault *sc, bool on)
@@ -747,6 +740,8 @@ int fabric_create(const struct scenario *sc, const struct fabric_hooks *hooks, s
 	for (uint32_t i = 0; err == 0 && i < sc->n_switches; i++)
 		err = instance_open(&f->switches[i].in, why, sizeof(why));
 	if (err == 0)
+		err = operator_create(f, &f->operator);
+	if (err == 0)
 		err = vclock_at(&f->clock, 0, control, f);
 	if (err != 0) {
 		fabric_destroy(f);
@@ -792,10 +787,7 @@ void fabric_destroy(struct fabric *f)
 	storm_log_fini(&f->storms);
 	fabric_memory_free(f);
 	vclock_fini(&f->clock);
-	for (uint32_t i = 0; f->faults != NULL && i < f->sc->n_faults; i++) {
-		json_object_put(f->faults[i].answer.data);
-		free(f->faults[i].answer.refusal);
-	}
+	operator_destroy(f->operator);
 	free(f->faults);
 	free(f->switches);
 	free(f->hosts);

@@ -64,6 +64,7 @@ struct fabric_fault;
 struct chain_fabric;
 struct discovery;
 struct lab_inof;
+struct operator;
 
 struct fabric {
 	const struct scenario *sc;
@@ -85,6 +86,7 @@ struct fabric {
 	struct discovery *discovery; // of hosts that speak LLDP; NULL: none does
 	struct lab_inof *inof; // of hosts, and between switches; NULL: without has_inof
 	struct lab_capture *capture; // NULL: none; the caller's
+	struct operator *operator; // NULL: no command is typed
 	struct cnp_judge *cnps; // whether notifications were right
 	struct watches cuts; // watches of rates that are cut
 	struct fabric_hooks hooks;
@@ -120,13 +122,6 @@ __attribute__((warn_unused_result)) int fabric_introduce(struct fabric *f, uint3
 							 bool by_ip6);
 
 struct wire_end *fabric_host_end(const struct fabric *f, uint32_t host);
-
-// What a switch answered to a command of weirctl, a fault of the scenario. Both NULL: not yet due.
-struct fabric_answer {
-	struct json_object *data;
-	char *refusal;
-};
-struct fabric_answer fabric_answer(const struct fabric *f, uint32_t fault);
 
 // After something was posted on a NIC from outside its own step.
 void fabric_poke_host(struct fabric *f, uint32_t host);

@@ -53,6 +53,7 @@ struct fair {
 	struct way_state *ways;
 	double *left_bps, *load;
 	bool is_known; // ideal_bits are there
+	bool has_faults; // and commands, but for `show`
 };
 
 // ---- ways
@@ -253,6 +254,9 @@ int fair_create(const struct fabric *fabric, const struct traffic *t, uint64_t e
 	if (f == NULL)
 		return -ENOMEM;
 	*f = (struct fair){.fabric = fabric, .t = t, .sc = sc, .end_ns = end_ns};
+	for (uint32_t i = 0; i < sc->n_faults; i++)
+		f->has_faults |= sc->faults[i].kind != SC_WEIRCTL ||
+				 strncmp(sc->faults[i].words, "show ", 5) != 0;
 	*out = f;
 	n_epochs = epochs_of(f, at);
 	if (n_epochs < 2 || n_rows > MAX_STREAMS)
@@ -317,7 +321,7 @@ static bool has_reason(const struct fair *f, uint32_t i)
 	const struct stream *s = &f->streams[i];
 	const struct nic_stats *n = nic_stats_now(f->fabric->hosts[s->src].nic);
 
-	if (flow_is_tcp(s->f) || s->is_spread || f->sc->n_faults != 0 || n->retransmissions != 0 ||
+	if (flow_is_tcp(s->f) || s->is_spread || f->has_faults || n->retransmissions != 0 ||
 	    n->timeouts != 0 || traffic_conn_counts(f->t, s->row).cnps != 0)
 		return true;
 	for (uint32_t u = f->conns[i].first; u < f->conns[i].first + f->conns[i].n; u++) {

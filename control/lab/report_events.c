@@ -9,6 +9,7 @@
 
 #include "control/autoecn/agent.h"
 #include "control/lab/chain.h"
+#include "control/lab/operator.h"
 #include "control/observe/fact.h"
 
 enum { TEXT_LEN = 512, MAX_EVENTS = 2000 };
@@ -42,17 +43,22 @@ static const char *end_text(const struct scenario *sc, const struct sc_end *e, c
 	return out;
 }
 
-static void add_command(const struct run *r, struct json_object *list, uint32_t fault)
+static void add_commands(const struct run *r, struct json_object *list)
 {
-	const struct sc_fault *f = &r->sc->faults[fault];
-	const char *at = r->sc->switches[f->target.node].name;
-	const char *refusal = fabric_answer(r->fabric, fault).refusal;
+	uint32_t n;
+	const struct operator_answer *a = operator_answers(r->fabric->operator, &n);
 
-	if (refusal == NULL)
-		add_report_event(list, f->at_ns, info, "weirctl -s %s %s", at, f->words);
-	else
-		add_report_event(list, f->at_ns, alarm_, "weirctl -s %s %s: refused: %s", at,
-				 f->words, refusal);
+	for (; n > 0; n--, a++) {
+		const char *at = r->sc->switches[a->command->target.node].name;
+
+		if (a->refusal == NULL)
+			add_report_event(list, a->command->at_ns, info, "weirctl -s %s %s", at,
+					 a->command->words);
+		else
+			add_report_event(list, a->command->at_ns, alarm_,
+					 "weirctl -s %s %s: refused: %s", at, a->command->words,
+					 a->refusal);
+	}
 }
 
 static void add_faults(const struct run *r, struct json_object *list)
@@ -67,12 +73,8 @@ static void add_faults(const struct run *r, struct json_object *list)
 		const struct sc_fault *f = &r->sc->faults[i];
 		char at[64];
 
-		if (f->at_ns >= r->end_ns)
+		if (f->at_ns >= r->end_ns || f->kind == SC_WEIRCTL)
 			continue;
-		if (f->kind == SC_WEIRCTL) {
-			add_command(r, list, i);
-			continue;
-		}
 		end_text(r->sc, &f->target, at);
 		add_report_event(list, f->at_ns, warning, "fault %s at %s begins", names[f->kind],
 				 at);
@@ -156,6 +158,7 @@ struct json_object *report_events(const struct run *r)
 				 "first drop in a lossless class: %s.p%u, class %u",
 				 r->sc->switches[l->sw].name, l->port + 1u, l->cls);
 	add_faults(r, list);
+	add_commands(r, list);
 	add_storms(r, list);
 	add_findings(r, list);
 	add_thresholds(r, list);

@@ -9,6 +9,7 @@
 
 #include "control/base/rows.h"
 #include "control/lab/chain.h"
+#include "control/lab/operator.h"
 #include "control/lab/report_rows.h"
 #include "control/observe/fact.h"
 #include "control/observe/observe.h"
@@ -616,20 +617,25 @@ static bool slower_than_ideal(const struct run *r, char text[TEXT_LEN])
 // Whether a switch refused what an operator typed.
 static bool refused_command(const struct run *r, char text[TEXT_LEN])
 {
-	char at[EXPR_VALUE_LEN];
+	uint32_t n, n_refused = 0;
+	const struct operator_answer *a = operator_answers(r->fabric->operator, &n), *first = NULL;
+	char at[EXPR_VALUE_LEN], more[32] = "";
 
-	for (uint32_t i = 0; i < r->sc->n_faults; i++) {
-		const struct sc_fault *f = &r->sc->faults[i];
-		const char *refusal = fabric_answer(r->fabric, i).refusal;
-
-		if (refusal == NULL)
+	for (uint32_t i = 0; i < n; i++) {
+		if (a[i].refusal == NULL)
 			continue;
-		expr_print(EXPR_TIME, (double)f->at_ns, at, sizeof(at));
-		snprintf(text, TEXT_LEN, "at %s %s refused `weirctl %s`: %s", at,
-			 r->sc->switches[f->target.node].name, f->words, refusal);
-		return true;
+		n_refused++;
+		first = first == NULL ? &a[i] : first;
 	}
-	return false;
+	if (first == NULL)
+		return false;
+	expr_print(EXPR_TIME, (double)first->command->at_ns, at, sizeof(at));
+	if (n_refused > 1)
+		snprintf(more, sizeof(more), " (and %u more)", n_refused - 1);
+	snprintf(text, TEXT_LEN, "at %s %s refused `weirctl %s`: %s%s", at,
+		 r->sc->switches[first->command->target.node].name, first->command->words,
+		 first->refusal, more);
+	return true;
 }
 
 static bool (*const warnings[])(const struct run *r, char text[TEXT_LEN]) = {

@@ -360,6 +360,8 @@ static void check_commands(const struct fault_reader *r)
 {
 	char why[WORDS_WHY_LEN];
 
+	if (r->kind->commands.n == 0 && r->kind->commands.map.given)
+		REFUSE(r->b->r.sink, &r->kind->commands.map, "has no command");
 	for (unsigned i = 0; i < r->kind->commands.n; i++) {
 		const struct cfg_val *v = &r->kind->commands.items[i];
 		struct json_object *req = request_of_text(v->text, why);

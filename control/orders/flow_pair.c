@@ -8,9 +8,8 @@
 #include "control/base/json_in.h"
 #include "control/config/addr.h"
 #include "control/observe/fact.h"
+#include "control/orders/words.h"
 #include "dataplane/switch_flows.h"
-
-enum { QP_LEAST = 2, QP_MOST = 0xffffff }; // 0 and 1 are management's
 
 static bool station_of(struct json_object *req, const char *key, struct policy_addr *out)
 {
@@ -23,8 +22,8 @@ static bool station_of(struct json_object *req, const char *key, struct policy_a
 const char *flow_pair_change(struct weir_switch *sw, struct json_object *request, bool add)
 {
 	struct known_pair k = {.source = PAIR_STATIC, .qp = FLOW_NONE};
-	int64_t qp = number_in(request, KEY(FLOWS, qp), -1, QP_MOST);
-	int64_t sender_qp = number_in(request, KEY(FLOWS, sender_qp), -1, QP_MOST);
+	int64_t qp = number_in(request, KEY(FLOWS, qp), -1, WORDS_QP_MOST);
+	int64_t sender_qp = number_in(request, KEY(FLOWS, sender_qp), -1, WORDS_QP_MOST);
 	struct policy_addr from, to;
 
 	if (!station_of(request, KEY(FLOWS, from), &from) ||
@@ -32,7 +31,7 @@ const char *flow_pair_change(struct weir_switch *sw, struct json_object *request
 		return "from and to are addresses of stations, such as 10.0.0.1";
 	if (from.family != to.family)
 		return "from and to are both IPv4 or both IPv6";
-	if (qp < QP_LEAST || (add && sender_qp < QP_LEAST))
+	if (qp < WORDS_QP_LEAST || (add && sender_qp < WORDS_QP_LEAST))
 		return "a queue pair is a number from 2 to 0xffffff";
 	k.key = flow_key_of(from.family == FAMILY_V6, from.ip, to.ip, (uint32_t)qp, KEY_KNOWN);
 	if (add)
@@ -45,4 +44,16 @@ const char *flow_pair_change(struct weir_switch *sw, struct json_object *request
 	case -EAGAIN: return "too many pairs were changed at once; try again";
 	default: return "the pair cannot be changed";
 	}
+}
+
+bool flow_pair_deleted(const struct weir_switch *sw, uint64_t found_before, const char **wrong)
+{
+	uint64_t found;
+
+	if (!switch_pair_orders_done(sw, &found))
+		return false;
+	*wrong = found != found_before ? NULL
+				       : "no such flow or pair is known; weirctl show flows lists "
+					 "the flows";
+	return true;
 }

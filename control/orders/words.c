@@ -13,7 +13,7 @@
 #include "control/base/schema.h"
 #include "control/observe/fact.h"
 
-enum { QP_LEAST = 2, QP_MOST = 0xffffff, TEXT_LEN = 1024, MOST_WORDS = 64 };
+enum { TEXT_LEN = 1024, MOST_WORDS = 64 };
 
 struct json_object *request_of(const char *cmd, const char *key, const char *value)
 {
@@ -64,8 +64,8 @@ static struct json_object *set_words(struct words *w)
 	if (!queue && !(w->n == 4 && nth_word_is(w, 0, "port")))
 		return NULL;
 	if (!nth_word_is(w, w->n - 2, "tx") || !is_on_or_off(on))
-		return refuse_words(w, NULL, "set %s ends in tx on or tx off, not %s %s", w->at[0],
-				    w->at[w->n - 2], on);
+		return refuse_words(w, NULL, "set %s ends in tx on or tx off, not %.64s %.64s",
+				    w->at[0], w->at[w->n - 2], on);
 	req = request_of("set_tx", KEY(QUEUES, port), w->at[1]);
 	row_bool(req, "on", strcmp(on, "on") == 0);
 	if (queue) {
@@ -73,7 +73,8 @@ static struct json_object *set_words(struct words *w)
 		long q = strtol(w->at[2], &end, 10);
 
 		if (end == w->at[2] || *end != '\0' || q < 0 || q > 7)
-			return refuse_words(w, req, "a queue is a number from 0 to 7, not \"%s\"",
+			return refuse_words(w, req,
+					    "a queue is a number from 0 to 7, not \"%.64s\"",
 					    w->at[2]);
 		json_object_object_add(req, KEY(QUEUES, queue), json_object_new_int((int)q));
 	}
@@ -87,8 +88,8 @@ static struct json_object *watchdog_words(struct words *w)
 
 	if (w->n == 3 && nth_word_is(w, 0, "recover")) {
 		if (last[0] < '0' || last[0] > '7' || last[1] != '\0')
-			return refuse_words(w, NULL, "a class is a number from 0 to 7, not \"%s\"",
-					    last);
+			return refuse_words(w, NULL,
+					    "a class is a number from 0 to 7, not \"%.64s\"", last);
 		req = request_of("watchdog_recover", KEY(QUEUES, port), w->at[1]);
 		json_object_object_add(req, KEY(QUEUES, class), json_object_new_int(last[0] - '0'));
 		return req;
@@ -106,7 +107,8 @@ static bool parse_qp(const char *text, unsigned *out)
 	char *end;
 	unsigned long n = strtoul(text, &end, strncmp(text, "0x", 2) == 0 ? 16 : 10);
 
-	if (text[0] < '0' || text[0] > '9' || *end != '\0' || n < QP_LEAST || n > QP_MOST)
+	if (text[0] < '0' || text[0] > '9' || *end != '\0' || n < WORDS_QP_LEAST ||
+	    n > WORDS_QP_MOST)
 		return false;
 	*out = (unsigned)n;
 	return true;
@@ -126,9 +128,10 @@ static struct json_object *flow_words(struct words *w)
 		unsigned qp;
 
 		if (!parse_qp(w->at[i], &qp))
-			return refuse_words(
-				w, req, "a queue pair is a number from 2 to 0xffffff, not \"%s\"",
-				w->at[i]);
+			return refuse_words(w, req,
+					    "a queue pair is a number from 2 to 0xffffff, "
+					    "not \"%.64s\"",
+					    w->at[i]);
 		json_object_object_add(req, keys[i - 3], json_object_new_int64(qp));
 	}
 	return req;
@@ -168,7 +171,7 @@ static struct json_object *refuse_kind(struct words *w)
 {
 	const char *near = schema_closest(w->at[0], N_FACT_LISTS, kind_of_show, NULL);
 
-	return refuse_words(w, NULL, "cannot show \"%.32s\"%s%s%s", w->at[0],
+	return refuse_words(w, NULL, "cannot show \"%.64s\"%s%s%s", w->at[0],
 			    near != NULL ? ": did you mean " : "", near != NULL ? near : "",
 			    near != NULL ? "?" : "");
 }
@@ -186,7 +189,7 @@ static struct json_object *show_words(struct words *w)
 		n = 2;
 	else if (!is_kind(w->at[0]))
 		return refuse_kind(w);
-	if (w->n > n + 1)
+	if (w->n > n + 1 || (w->n > n && w->at[n][0] == '-'))
 		return NULL;
 	req = request_of("show", "what", n == 2 ? two : w->at[0]);
 	if (w->n > n)
@@ -252,9 +255,12 @@ struct json_object *request_of_text(const char *text, char why[WORDS_WHY_LEN])
 	if ((size_t)snprintf(copy, sizeof(copy), "%s", text) >= sizeof(copy))
 		return NULL;
 	for (char *w = strtok_r(copy, " \t", &next); w != NULL; w = strtok_r(NULL, " \t", &next)) {
-		if (n == MOST_WORDS)
+		if (n == MOST_WORDS) {
+			snprintf(why, WORDS_WHY_LEN, "has more than %d words", MOST_WORDS);
 			return NULL;
-		words[n++] = w;
+		}
+		if (n > 0 || strcmp(w, "weirctl") != 0)
+			words[n++] = w;
 	}
 	req = request_of_words(n, words, why);
 	if (req == NULL && why[0] == '\0')

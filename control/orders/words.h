@@ -7,6 +7,7 @@
 struct json_object;
 
 enum { WORDS_WHY_LEN = 256 };
+enum { WORDS_QP_LEAST = 2, WORDS_QP_MOST = 0xffffff }; // 0 and 1 are management's
 
 // The forms of each command, a line each.
 #define WORDS_SET "set port PORT tx on|off\nset queue PORT QUEUE tx on|off"
@@ -20,5 +21,6 @@ struct json_object *request_of(const char *cmd, const char *key, const char *val
 // words[0]: the command. Of `show` the kind, and a port. NULL: `why` has the mistake as a sentence,
 // or is empty if the words have none of the forms.
 struct json_object *request_of_words(int n, const char *const *words, char why[WORDS_WHY_LEN]);
-// The same of one text, with blanks between the words. `why` is never empty.
+// The same of one text, with blanks between the words; `weirctl` may stand before them. `why` is
+// never empty.
 struct json_object *request_of_text(const char *text, char why[WORDS_WHY_LEN]);

@@ -104,8 +104,8 @@ uint64_t probe_lifetime(struct probe *p, enum probe_port to)
 	// A short PAUSE tells a slow device, and does not begin a storm there.
 	static const uint16_t quanta[] = {1024, 8192, 65535};
 	enum { N = sizeof(quanta) / sizeof(quanta[0]) };
+	uint64_t ns, sure_ns = 0, unsure_ns = 0;
 	struct hold idle;
-	uint64_t ns;
 
 	if (!shortest(p, to, 0, 0, &idle))
 		return 0;
@@ -114,13 +114,17 @@ uint64_t probe_lifetime(struct probe *p, enum probe_port to)
 		ns = hold_ns(p, to, quanta[i], &idle);
 		if (ns == 0)
 			continue;
-		p->lifetime_ns[to] = ns * p->conf.quanta / quanta[i];
-		if (ns < SURE_NS || i == N - 1)
-			continue;
-		// Delays alone may be this long, also in the shortest trial. They do not grow with
-		// the quanta.
-		if (2 * hold_ns(p, to, (uint16_t)(2 * quanta[i]), &idle) > 3 * ns)
+		unsure_ns = ns * p->conf.quanta / quanta[i];
+		if (ns < SURE_NS || i == N - 1) {
+			sure_ns = unsure_ns;
+		} else if (4 * hold_ns(p, to, quanta[i] / 2, &idle) < 3 * ns && !p->too_late) {
+			// Delays alone may be as long, also in the shortest trial. They do not
+			// grow with the quanta.
+			sure_ns = unsure_ns;
 			break;
+		}
 	}
+	if (unsure_ns != 0)
+		p->lifetime_ns[to] = sure_ns != 0 ? sure_ns : unsure_ns;
 	return p->lifetime_ns[to];
 }

@@ -338,14 +338,40 @@ class Commands(unittest.TestCase):
                                                  "switch.flows off, which a restart changes",
                "inof zone add z 10.0.0.1": "inof is off: put inof: on into the policy file, then "
                                            "weirctl reload",
-               "show events": "a switch of the lab does not show that"}
+               **{f"show {kind}": "a switch of the lab does not show that"
+                  for kind in ("events", "flows", "cnps")}}
         report = self.run_with(PAIR, [("1ms", text) for text in why])
         self.assertEqual({c["command"]: c["refusal"] for c in report["weirctl"]}, why)
         self.assertEqual(report["warnings"], ["at 1ms s1 refused `weirctl set port p9 tx off`: " +
-                                              why["set port p9 tx off"]])
-        report = self.run_with(PAIR, [("1ms", "flow add 10.0.0.1 10.0.0.3 2 3"),
-                                      ("1ms", "flow del 10.0.0.1 10.0.0.3 2")], *self.FLOWS)
-        self.assertEqual([c["answer"] for c in report["weirctl"]], [{}, {}])
+                                              why["set port p9 tx off"] + " (and 7 more)"])
+
+    def test_a_pair_is_added_and_deleted_once(self):
+        report = self.run_with(PAIR, [("1500us", "weirctl flow del 10.0.0.1 10.0.0.3 2"),
+                                      ("1ms", "flow add 10.0.0.1 10.0.0.3 2 3"),
+                                      ("500us", "flow del 10.0.0.1 10.0.0.3 2")], *self.FLOWS)
+        unknown = "no such flow or pair is known; weirctl show flows lists the flows"
+        self.assertEqual([c.get("refusal") for c in report["weirctl"]], [unknown, None, None])
+        self.assertEqual([c["time_ns"] for c in report["weirctl"]], [5e5, 1e6, 1.5e6])
+        self.assertEqual(report["warnings"],
+                         [f"at 500us s1 refused `weirctl flow del 10.0.0.1 10.0.0.3 2`: {unknown}"])
+
+    def test_rates_are_of_the_run_so_far_also_behind_a_reload(self):
+        faults = "{at: 500us, switch: s1, reload: {override: {switch: {lldp: on}}}}, " \
+                 "{at: 1500us, switch: s1, weirctl: show ports p3}"
+        _, report = run(PAIR, "--set", f"faults=[{faults}]", "--set", "expect=[]", "--metric",
+                        "rate(s1.p3, 0s, 1500us)")
+        port, = report["weirctl"][0]["answer"]["ports"]
+        sent = list(metrics(report).values())[0]
+        self.assertAlmostEqual(port["tx_bps"], sent, delta=sent / 10)
+
+    def test_a_look_is_no_reason_for_a_slow_flow(self):
+        leak = os.path.join(ROOT, "conf/lab/generations-leak.yaml")
+        sets = "--set", "duration=40ms", "--set", "expect=[]"
+        slow = run(leak, *sets)[1]["warnings"]
+        self.assertEqual(len(slow), 1)
+        for command, warned in (("show ports", slow), ("set port p2 tx on", [])):
+            report = self.run_with(leak, [("1ms", command)], *sets)
+            self.assertEqual(report["warnings"], warned)
 
     def test_drop_all_begins_and_ends(self):
         report = self.run_with(PAIR, [("500us", "watchdog drop-all on"),
@@ -370,8 +396,11 @@ class Commands(unittest.TestCase):
             done = lab("run", PAIR, "--set",
                        f"faults=[{{at: 1ms, switch: s1, weirctl: [show ports, {text}]}}]")
             self.assertEqual(done.returncode, 2)
-            self.assertIn(f"faults[0].weirctl: ", done.stderr)
+            self.assertIn("faults[0].weirctl: ", done.stderr)
             self.assertIn(why, done.stderr)
+        self.assertIn("has no command",
+                      lab("check", PAIR, "--set", "faults=[{at: 1ms, switch: s1, weirctl: []}]")
+                      .stderr)
 
 
 if __name__ == "__main__":

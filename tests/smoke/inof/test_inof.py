@@ -24,6 +24,9 @@ inof: {inof}
 """
 
 
+QUERY_S = 0.5 # an agent that starts registers, and asks at once
+
+
 class Agent:
     """A host on link i with address 10.0.0.i, or another one."""
 
@@ -37,6 +40,17 @@ class Agent:
         lines = self.process.out().splitlines()
         return [json.loads(line) for line in lines if line.startswith("{")]
 
+    def notices(self):
+        """Each once: one that was answered late has come again, with its number. The query of an
+        agent brings the words anew, if the switch has told them between the two frames."""
+        got = list({(n["host"], n["seq"]): n for n in self.told()}.values())
+
+        def repeats(n, earlier):
+            return all(n[k] == earlier[k] for k in ("host", "online", "reason")) and \
+                n["time"] - earlier["time"] < QUERY_S
+
+        return [n for i, n in enumerate(got) if not any(repeats(n, m) for m in got[:i])]
+
     def last(self, host):
         """(online, reason) of the last notice about a host."""
         got = [(n["online"], n["reason"]) for n in self.told() if n["host"] == host]
@@ -44,7 +58,7 @@ class Agent:
 
 
 def rows(switch, what):
-    return switch.show("inof", what)[{"log": "notices"}.get(what, what)]
+    return switch.show("inof", what)[{"log": "notices", "ports": "inof_ports"}.get(what, what)]
 
 
 def refused(switch, *words):
@@ -129,7 +143,7 @@ def zones_change_while_the_switch_runs():
         said = switch.ctl("inof", "zone", "add", "db", "10.0.0.1", "10.0.0.2").splitlines()
         want(said[1:] == ["10.0.0.3 no longer finds 10.0.0.1"], f"{said}")
         eventually(lambda: second.last("10.0.0.1") == (False, 4), "the second is in another zone")
-        want(len(first.told()) == 1, f"for the first nothing has changed: {first.told()}")
+        want(len(first.notices()) == 1, f"for the first nothing has changed: {first.told()}")
         got = {r["zone"]: r for r in rows(switch, "zones")}
         want(got["db"]["ips"] == ["10.0.0.1", "10.0.0.2"], f"{got}")
         want(got["db"]["from"] == "weirctl", f"{got}")

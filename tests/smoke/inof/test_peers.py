@@ -26,23 +26,8 @@ TARGET, INITIATOR = "10.0.0.1", "10.0.0.2"
 WRONG = "_ws.malformed || _ws.expert.severity == error || bgp && _ws.expert.severity == warning"
 
 
-QUERY_S = 0.5 # an agent that starts registers, and asks at once
-
-
-def notices(agent):
-    """Each once: one that was answered late has come again, with its number. The query of an agent
-    brings the words anew, if the switch has told them between the two frames."""
-    got = list({(n["host"], n["seq"]): n for n in agent.told()}.values())
-
-    def repeats(n, earlier):
-        return all(n[k] == earlier[k] for k in ("host", "online", "reason")) and \
-            n["time"] - earlier["time"] < QUERY_S
-
-    return [n for i, n in enumerate(got) if not any(repeats(n, m) for m in got[:i])]
-
-
 def told(agent):
-    return [(n["online"], n["reason"]) for n in notices(agent) if n["host"] == TARGET]
+    return [(n["online"], n["reason"]) for n in agent.notices() if n["host"] == TARGET]
 
 
 def started(world, *reflectors, words=(), bfd=False):
@@ -214,7 +199,7 @@ def a_reflector_that_is_killed_comes_back_and_no_host_is_told():
         eventually(lambda: sorted(world.routes("ipv4")) == [f"{TARGET}/32", f"{INITIATOR}/32"],
                    "the new reflector has both hosts")
         nothing_was_told_since(world, initiator)
-        want([n["online"] for n in notices(target)] == [True], f"{target.told()}")
+        want([n["online"] for n in target.notices()] == [True], f"{target.told()}")
         world.end()
 
 
@@ -261,7 +246,7 @@ def a_switch_that_is_cut_off_keeps_the_last_word_and_others_hear_of_bfd_down():
         eventually(lambda: world.said(1, "is down"), "the cut")
         world.heal(1)
         eventually(lambda: told(initiator)[2:] == [(True, 0)], "the target is back")
-        want([n["online"] for n in notices(target)] == [True], f"{target.told()}")
+        want([n["online"] for n in target.notices()] == [True], f"{target.told()}")
         world.end()
 
 
@@ -290,7 +275,7 @@ def with_bfd_a_switch_that_is_silent_is_noticed_before_the_hold_time():
         eventually(lambda: told(initiator)[1:] == [(False, 7)], "bfd-down, and nothing else")
         why = world.bgp(f"neighbors {address(1)}")[address(1)].get("lastNotificationReason")
         want(why == "Cease/BFD Down", f"the session ended by {why}")
-        want([n["online"] for n in notices(target)] == [True], f"{target.told()}")
+        want([n["online"] for n in target.notices()] == [True], f"{target.told()}")
         # A speaker that is killed is no fault of the switch, and BFD goes on.
         world.kill_speaker(2)
         world.up_again(2)
@@ -307,7 +292,7 @@ def hosts_with_ipv6_addresses_find_each_other_and_part():
         eventually(lambda: target.last("fd00::2") == (True, 0), "the target is told")
         cut(world, 1)
         eventually(lambda: initiator.last("fd00::1") == (False, 1), "link-down")
-        want([n["host"] for n in notices(initiator)] == ["fd00::1"] * 2, f"{initiator.told()}")
+        want([n["host"] for n in initiator.notices()] == ["fd00::1"] * 2, f"{initiator.told()}")
         world.end()
 
 

@@ -176,8 +176,10 @@ def nothing_is_lost_while_the_whole_switch_is_stopped():
             want(p["when_stalled"] == "PAUSE", f"{p['when_stalled']}")
         paused = b.events("stand-in-paused")
         want(1 <= len(paused) <= 2, f"at most an event for each worker in a minute: {paused}")
-        sent = b.switch.show("pfc")["stand_in"]["frames"]
-        want(sent == sum(b.port(i)["pfc_standin_sent"] for i in (1, 2, 3, 4)), f"show pfc: {sent}")
+        # On a busy machine the stand-in may send between the two.
+        eventually(lambda: b.switch.show("pfc")["stand_in"]["frames"] ==
+                   sum(p["pfc_standin_sent"] for p in b.switch.show("ports")["ports"]),
+                   "`show pfc` has the sum of the ports")
         b.end()
 
 

@@ -30,7 +30,7 @@ static void every_form_is_a_request(void **state)
 		 "{\"cmd\":\"inof_zone_add\",\"zone\":\"a\",\"members\":[\"10.0.0.1\",\"p3\"]}"},
 		{"inof zone remove a",
 		 "{\"cmd\":\"inof_zone_remove\",\"zone\":\"a\",\"members\":[]}"},
-		{"show queues", "{\"cmd\":\"show\",\"what\":\"queues\"}"},
+		{"weirctl show queues", "{\"cmd\":\"show\",\"what\":\"queues\"}"},
 		{"show pfc p1", "{\"cmd\":\"show\",\"what\":\"pfc\",\"port\":\"p1\"}"},
 		{"show pfc status", "{\"cmd\":\"show\",\"what\":\"pfc-status\"}"},
 		{"show inof zones p1",
@@ -77,6 +77,8 @@ static void a_mistake_is_a_sentence(void **state)
 		 "expected inof zone add ZONE MEMBER... or inof zone remove ZONE [MEMBER...]"},
 		{"show", "expected show KIND [PORT]"},
 		{"show queues p1 p2", "expected show KIND [PORT]"},
+		{"show flows --all", "expected show KIND [PORT]"},
+		{"weirctl", "the commands here are set watchdog flow inof show"},
 		{"show prots", "cannot show \"prots\": did you mean ports?"},
 		{"show xyzzy", "cannot show \"xyzzy\""},
 	};
@@ -94,7 +96,7 @@ static void a_mistake_is_a_sentence(void **state)
 	for (size_t i = 0; i < 400; i++)
 		memcpy(text + 2 * i, "x ", 3);
 	assert_null(request_of_text(text, why));
-	assert_string_equal(why, "is too long");
+	assert_string_equal(why, "has more than 64 words");
 }
 
 int main(void)
