@@ -24,6 +24,14 @@ def changed_files(base):
                + git("ls-files", "--others", "--exclude-standard", "-z"))
 
 
+def commit():
+    """The commit that is checked out; "" without history."""
+    try:
+        return git("rev-parse", "HEAD")[0].strip()
+    except subprocess.CalledProcessError:
+        return ""
+
+
 def paths_of(test, build):
     """The paths of the command of a test, a row of meson's introspection."""
     found = set()

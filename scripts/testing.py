@@ -7,6 +7,7 @@ tests run beside the live tests, at the lowest priority.
 """
 import argparse
 import contextlib
+import hashlib
 import json
 import os
 import re
@@ -116,14 +117,41 @@ class Build:
 
 # ---- tests
 
+def tests_of(build):
+    """(test, labels) of all."""
+    out = subprocess.run(("meson", "introspect", "--tests", build.dir), text=True, check=True,
+                         stdout=subprocess.PIPE).stdout
+    for test in json.loads(out):
+        yield test, [s.rsplit(":", 1)[-1] for s in test["suite"]]
+
+
+def draw(build, suites, beyond, most):
+    """Tests beyond the gate that a change chose and that do not run now: all but `most`, which
+    the commit draws, and the spine."""
+    spine = choice.Table().always
+    chosen = []
+    for test, labels in tests_of(build):
+        paths = choice.paths_of(test, build.dir)
+        if BEYOND in labels and set(labels) & set(suites) and choice.begin_so(paths, beyond) and \
+                not choice.begin_so(paths, spine):
+            chosen.append(test["name"])
+    commit = choice.commit()
+    chosen.sort(key=lambda name: hashlib.sha256(f"{commit} {name}".encode()).digest())
+    if chosen[most:]:
+        say(f"of {len(chosen)} tests of the suite {BEYOND} beside the spine the commit has drawn "
+            f"{most}; scripts/test --all runs the others too")
+    return set(chosen[most:])
+
+
 class Lane:
     """Runs of `meson test`, one after the other: all at once, then each alone that wants to, then
     again what failed."""
 
     RUNS = "", "-alone", "-again"
 
-    def __init__(self, build, suites, beyond, options=(), again=False):
+    def __init__(self, build, suites, beyond, options=(), again=False, left_out=frozenset()):
         self.build, self.suites, self.beyond, self.options = build, suites, beyond, options
+        self.left_out = left_out  # names of tests
         self.live = bool(LIVE & set(suites))
         self.again = again and self.live
         self.name = f"testlog-{'-'.join(suites)}"
@@ -142,12 +170,9 @@ class Lane:
 
     def select(self):
         """(test, suite) of those that this lane runs."""
-        out = subprocess.run(("meson", "introspect", "--tests", self.build.dir), text=True,
-                             check=True, stdout=subprocess.PIPE).stdout
-        for test in json.loads(out):
-            labels = [s.rsplit(":", 1)[-1] for s in test["suite"]]
+        for test, labels in tests_of(self.build):
             suite = next((s for s in labels if s in self.suites), None)
-            if suite and self.takes(test, BEYOND in labels):
+            if suite and self.takes(test, BEYOND in labels) and test["name"] not in self.left_out:
                 yield test, suite
 
     def takes(self, test, is_beyond):
@@ -344,17 +369,19 @@ def keep_times(lanes, file):
 
 # ---- modes
 
-def lanes_of(build, suites, beyond, options=(), again=False):
+def lanes_of(build, suites, beyond, options=(), again=False, left_out=frozenset()):
     """beyond: True only what the gate leaves out, False only the gate, None both; a set: the gate,
     and of the rest the tests that it names (choice.py)."""
     parts = [[s for s in suites if (s in LIVE) == live] for live in (False, True)]
-    return [Lane(build, part, beyond, options, again) for part in parts if part]
+    return [Lane(build, part, beyond, options, again, left_out) for part in parts if part]
 
 
-def tests(build, suites, beyond, options=(), again=False, times=None):
+def tests(build, suites, beyond, options=(), again=False, times=None, most=None):
     if not build.make():
         return [(0, 1, 0)]
-    lanes = lanes_of(build, suites, beyond, options, again)
+    left_out = draw(build, suites, beyond, most) if most is not None and isinstance(beyond, set) \
+        else frozenset()
+    lanes = lanes_of(build, suites, beyond, options, again, left_out)
     run_lanes(lanes)
     show_times(lanes)
     if times:
@@ -377,6 +404,9 @@ def options():
     p.add_argument("--changed", metavar="BASE",
                    help="the gate, and of the rest what tests/choice.toml names for the files that "
                    "differ between the revision BASE and the tree")
+    p.add_argument("--most", type=int, metavar="N",
+                   help="with --changed: if the table names more than N tests beyond the gate and "
+                   "the spine, N of them, which the commit draws")
     p.add_argument("--suite", action="append", choices=SUITES, default=[], metavar="NAME",
                    help="the whole of this suite; may be given several times. perf compares rates "
                    "and wants a quiet machine, so only --suite perf runs it")
@@ -414,7 +444,7 @@ def main():
                 say(f"--changed {args.changed}: {e.stderr.strip()}")
                 return 2
         counts += tests(Build("gcc", args.werror), suites, beyond,
-                        ["--timeout-multiplier", PATIENCE], args.again, args.times)
+                        ["--timeout-multiplier", PATIENCE], args.again, args.times, args.most)
     for kind in others:
         # Threads have a sanitizer of their own; --all runs them with the others too.
         left_out = LIVE if kind != "asan" or args.all else LIVE | {"threads"}

@@ -143,6 +143,10 @@ class Testing(unittest.TestCase):
         self.assertNotIn('far', rows)
         self.put('code/x.c', '')
         self.assertIn('far', self.ran('--changed', 'HEAD'))
+        self.assertIn('far', self.ran('--changed', 'HEAD', '--most', '1'))
+        rows = self.ran('--changed', 'HEAD', '--most', '0')
+        self.assertIn('near', rows) # the spine
+        self.assertNotIn('far', rows)
         os.unlink(f'{self.root}/code/x.c')
 
 
