@@ -168,9 +168,14 @@ class Switch:
 
     def follow(self, port: str | None = None, *, severity: str | None = None,
                since: int | None = None, interval: float = FOLLOW_S) -> Iterator[Row]:
-        """Events as they happen, without end; first those after `since`, by default none."""
+        """Events as they happen, without end; first those after `since`, by default none of before
+        this call."""
         if since is None:
             since = max((e["seq"] for e in self.events()), default=0)
+        return self._follow(port, severity, since, interval)
+
+    def _follow(self, port: str | None, severity: str | None, since: int,
+                interval: float) -> Iterator[Row]:
         while True:
             for event in self.events(port, severity=severity, since=since):
                 since = event["seq"]

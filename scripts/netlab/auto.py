@@ -3,7 +3,7 @@
 
 The switch begins with static thresholds. A reload gives class 3 `ecn: auto`. Incasts, then long
 flows, then incasts again go to one port. Software cannot send 25 Gb/s, so all programs live SCALE
-times slower: the crowded port of 10 Gb/s moves 200 Mb/s, and thresholds, DCQCN and windows are
+times slower: the crowded port of 10 Gb/s moves 100 Mb/s, and thresholds, DCQCN and windows are
 those of 10 Gb/s (docs/time-scale.md).
 """
 import time
@@ -17,7 +17,7 @@ from switch import Host, Switch, pick, quiet
 from table import aligned, count, kb, scene
 from world import Failed, QuickWorld
 
-SCALE, PORT, RECEIVER = 50, "p9", 9
+SCALE, PORT, RECEIVER = 100, "p9", 9
 SPEED = {**{i: "25G" for i in range(1, RECEIVER)}, RECEIVER: "10G"}
 INCAST, LONG = "incast", "long flows"
 PHASES = (INCAST, LONG, INCAST)
@@ -31,7 +31,7 @@ WORKLOADS = {
 }
 # Real seconds. A phase ends when its thresholds have stood for STOOD_S. On a busy machine windows
 # differ by chance, which makes the rule wait (docs/auto-ecn.md, Another workload).
-STATIC_S, SHORTEST_S, LONGEST_S, STOOD_S, DRAIN_S, SAMPLE_S, ROW_S = 3, 10, 60, 4, 5, 0.1, 2
+STATIC_S, SHORTEST_S, LONGEST_S, STOOD_S, DRAIN_S, SAMPLE_S, ROW_S = 6, 20, 120, 8, 10, 0.1, 4
 STANDING = ("model", "settled")
 MOVES = ("mode", "kmin_bytes", "kmax_bytes", "pmax_percent")
 SHORTER = 0.5 # p99 of the delay of long flows, of that with the thresholds of the incasts

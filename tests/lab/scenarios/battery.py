@@ -20,7 +20,7 @@ OF_OTHER_THINGS = {
     "live-tcp": "WRED", "loop-2-below": "no PAUSE, the control of loop-2-above",
     "loop-4-below": "no PAUSE, the control of loop-4-above", "loop-transient": "TTL",
     "loop-transient-slow": "TTL", "microbursts": "measurement",
-    "tcp-rdma-sizes": "slow start",
+    "neighbours": "address resolution", "tcp-rdma-sizes": "slow start",
 }
 
 

@@ -104,7 +104,7 @@ def all_acts_hold_and_nothing_is_left_behind():
 def a_stall_of_any_program_loses_nothing():
     """The receive rings hold 200 ms at the rate shown; the machine adds stalls of its own."""
     for which in ("control/daemon/weir ", "--listen", "xdp:e1"):
-        p = subprocess.Popen(command("--act", "1", "--seconds", "9"), stdin=subprocess.DEVNULL,
+        p = subprocess.Popen(command("--act", "1", "--seconds", "16"), stdin=subprocess.DEVNULL,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         for line in p.stdout:
             if "in Gb/s" in line:
