@@ -2,8 +2,8 @@
 """Builds and runs the suites of meson. See `scripts/test --help`.
 
 A live test mostly waits. So LIVE_AT_ONCE live tests run at the same time. A live test with
-`is_parallel: false` judges a time or a rate. It runs after the other live tests, alone. All other
-tests run beside the live tests, at the lowest priority.
+`is_parallel: false` judges a time or a rate. It runs first, alone. All other tests run beside the
+live tests, at the lowest priority.
 """
 import argparse
 import contextlib
@@ -33,6 +33,7 @@ SHOWN_OF_A_BUILD = 60
 AGAIN, AGAIN_OF = 2, 25
 PATIENCE = "4"  # times the timeouts of the meson files, which end a test that hangs
 LOWEST = ["nice", "-n", "19"]
+ALONE_DONE = "WEIR_ALONE_DONE"  # a file that is made when the tests that run alone have ended
 LIVE_AT_ONCE = (os.cpu_count() or 1) + 1
 TIMED = os.path.join(ROOT, "scripts", "timed")
 USED = re.compile(r"^used: (\d+\.\d+) (\d+\.\d+)\n?\Z", re.M)  # the last line of scripts/timed
@@ -144,10 +145,10 @@ def draw(build, suites, beyond, most):
 
 
 class Lane:
-    """Runs of `meson test`, one after the other: all at once, then each alone that wants to, then
-    again what failed."""
+    """Runs of `meson test`, one after the other: each alone that wants to, then all others at once,
+    then again what failed."""
 
-    RUNS = "", "-alone", "-again"
+    RUNS = "-alone", "", "-again"
 
     def __init__(self, build, suites, beyond, options=(), again=False, left_out=frozenset()):
         self.build, self.suites, self.beyond, self.options = build, suites, beyond, options
@@ -181,11 +182,13 @@ class Lane:
                                                     self.beyond)
         return self.beyond in (None, is_beyond)
 
+    def run_alone(self):
+        self.meson("-alone", sorted(self.alone))
+
     def run(self):
         if not self.wanted:
             return
         self.meson("", [name for name in self.wanted if name not in self.alone])
-        self.meson("-alone", sorted(self.alone))
         wrong = [r["name"] for r in self.results() if failed(r)]
         if self.again and len(wrong) <= max(AGAIN, len(self.wanted) // AGAIN_OF):
             self.meson("-again", wrong, 1)
@@ -276,12 +279,25 @@ class Progress:
         return "\r\033[K" if self.terminal else ""
 
 
-def run_lanes(lanes):
+def run_all(lanes):
+    """First the tests that run alone, with nothing of this run beside them."""
+    for lane in lanes:
+        lane.run_alone()
+    if ALONE_DONE in os.environ:
+        with open(os.environ[ALONE_DONE], "w"):
+            pass
     threads = [threading.Thread(target=lane.run) for lane in lanes]
     for t in threads:
         t.start()
+    for t in threads:
+        t.join()
+
+
+def run_lanes(lanes):
+    all_lanes = threading.Thread(target=run_all, args=[lanes])
+    all_lanes.start()
     progress = Progress(lanes)
-    while any(t.is_alive() for t in threads):
+    while all_lanes.is_alive():
         progress.look()
         time.sleep(0.5)
     print(progress.clear(), end="")
