@@ -306,7 +306,7 @@ static const struct command {
 	{"show", on_show, true},
 };
 
-// What weirctl asks of the switch itself.
+// Puts a request that needs only the instance in force. The answer waits for the workers.
 static const char *on_order(struct requests *r, struct request *q)
 {
 	static const enum pending_kind kinds[] = {[ORDER_ACK] = PENDING_ACK,

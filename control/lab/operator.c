@@ -157,6 +157,18 @@ void operator_look(struct operator *o, uint64_t now_ns)
 	}
 }
 
+void report_commands_line(const struct run *r, FILE *out)
+{
+	uint32_t n, n_shown = 0;
+	const struct operator_answer *a = operator_answers(r->fabric->operator, &n);
+
+	for (uint32_t i = 0; i < n; i++)
+		n_shown += a[i].data != NULL && json_object_object_length(a[i].data) != 0;
+	if (n_shown != 0)
+		fprintf(out, "weirctl: answers: %u, in the list `weirctl` of --json, and of "
+			     "report.json of --out\n", n_shown);
+}
+
 void report_commands_json(const struct run *r, struct json_object *out)
 {
 	uint32_t n;

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct fabric;
 struct json_object;
@@ -33,5 +34,7 @@ void operator_look(struct operator *o, uint64_t now_ns);
 void operator_new_policy(struct operator *o, uint32_t sw); // a switch has another policy
 const struct operator_answer *operator_answers(const struct operator *o, uint32_t *n);
 
+// Says where the answers to `show` are, if there are any.
+void report_commands_line(const struct run *r, FILE *out);
 // The list `weirctl` of the report, if the scenario has commands.
 void report_commands_json(const struct run *r, struct json_object *out);

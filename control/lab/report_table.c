@@ -9,6 +9,7 @@
 #include "control/base/terminal.h"
 #include "control/lab/lab_capture.h"
 #include "control/lab/metric.h"
+#include "control/lab/operator.h"
 #include "control/lab/report_rows.h"
 #include "control/lab/without.h"
 
@@ -450,6 +451,7 @@ void report_foot(const struct run *r, FILE *out)
 	losses(r, out);
 	report_cnps_line(r, out);
 	report_warnings(r, out);
+	report_commands_line(r, out);
 	if (fabric_balanced(r->fabric, text, sizeof(text)))
 		fputs("balance: every frame is accounted for, on every switch and wire\n", out);
 	else

@@ -323,6 +323,9 @@ class Commands(unittest.TestCase):
         self.assertAlmostEqual(rows[0]["length_bytes"], got[3], delta=got[3] / 20) # of samples
         self.assertGreater(rows[1]["tx_packets"], rows[0]["tx_packets"])
         self.assertEqual(report["warnings"], [])
+        text = lab("run", PAIR, "--quiet", "--set", "expect=[]", "--set", "faults=[{at: 1ms, "
+                   "switch: s1, weirctl: [show queues p3, set port p3 tx off]}]").stdout
+        self.assertIn("weirctl: answers: 1, in the list `weirctl` of --json", text)
 
     def test_a_port_stops(self):
         report = self.run_with(PAIR, [("500us", "set port p3 tx off")],
