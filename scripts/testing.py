@@ -34,6 +34,7 @@ AGAIN, AGAIN_OF = 2, 25
 PATIENCE = "4"  # times the timeouts of the meson files, which end a test that hangs
 LOWEST = ["nice", "-n", "19"]
 ALONE_DONE = "WEIR_ALONE_DONE"  # a file that is made when the tests that run alone have ended
+BESIDE_DONE = "WEIR_BESIDE_DONE"  # a file; once it is there, nothing else runs beside the tests
 LIVE_AT_ONCE = (os.cpu_count() or 1) + 1
 TIMED = os.path.join(ROOT, "scripts", "timed")
 USED = re.compile(r"^used: (\d+\.\d+) (\d+\.\d+)\n?\Z", re.M)  # the last line of scripts/timed
@@ -146,7 +147,7 @@ def draw(build, suites, beyond, most):
 
 class Lane:
     """Runs of `meson test`, one after the other: each alone that wants to, then all others at once,
-    then again what failed."""
+    and then, alone, what failed."""
 
     RUNS = "-alone", "", "-again"
 
@@ -189,8 +190,11 @@ class Lane:
         if not self.wanted:
             return
         self.meson("", [name for name in self.wanted if name not in self.alone])
+
+    def run_again(self):
         wrong = [r["name"] for r in self.results() if failed(r)]
-        if self.again and len(wrong) <= max(AGAIN, len(self.wanted) // AGAIN_OF):
+        if self.again and 0 < len(wrong) <= max(AGAIN, len(self.wanted) // AGAIN_OF):
+            wait_for_file(os.environ.get(BESIDE_DONE))
             self.meson("-again", wrong, 1)
 
     def meson(self, run, names, at_once=LIVE_AT_ONCE):
@@ -238,6 +242,11 @@ class Lane:
             return []
 
 
+def wait_for_file(path):
+    while path and not os.path.exists(path):
+        time.sleep(0.5)
+
+
 def take_times(row):
     """Sets `used` to the seconds of processor time, None for a test that was killed."""
     said = USED.search(row.get("stderr", ""))
@@ -280,7 +289,8 @@ class Progress:
 
 
 def run_all(lanes):
-    """First the tests that run alone, with nothing of this run beside them."""
+    """First the tests that run alone, at last those that failed, with nothing of this run beside
+    them."""
     for lane in lanes:
         lane.run_alone()
     if ALONE_DONE in os.environ:
@@ -291,6 +301,8 @@ def run_all(lanes):
         t.start()
     for t in threads:
         t.join()
+    for lane in lanes:
+        lane.run_again()
 
 
 def run_lanes(lanes):
@@ -434,9 +446,9 @@ def options():
     p.add_argument("--mutants", nargs="*", metavar="NAME",
                    help="break the code on purpose; a test must go red each time")
     p.add_argument("--again", action="store_true",
-                   help=f"run a live test that failed once more, unless more than {AGAIN} and more "
-                   f"than one of {AGAIN_OF} failed. For machines shared with others. Its first "
-                   "failure is shown as that of an unsteady test, which is a defect")
+                   help=f"run a live test that failed once more, alone, unless more than {AGAIN} "
+                   f"and more than one of {AGAIN_OF} failed. For machines shared with others. Its "
+                   "first failure is shown as that of an unsteady test, which is a defect")
     p.add_argument("--no-setup", action="store_true", help="the packages are installed")
     p.add_argument("--werror", action="store_true", help="compiler warnings are errors")
     p.add_argument("--times", metavar="FILE",

@@ -133,11 +133,13 @@ class Result:
 
 def xoff_reached(r):
     """A PG enters XOFF when `shared + frame > alpha * free`, alpha = 1, and nothing was ever less
-    free than the pool less its watermark; one group alone can never pass half of the pool."""
+    free than the pool less its watermark. The last frame that one group alone may take finds
+    `shared + frame` free, so the group then has half of the pool and of that frame."""
     pool = pick(r.final["pools"], name="ingress")
     lowest = pool["size_bytes"] - pool["max_bytes"]
     marks = [r.row("pgs", p, c)["max_shared_bytes"] for p in SENDER_PORTS for c in r.weights]
-    ok = all(lowest <= m + LARGEST_FRAME and m <= pool["size_bytes"] / 2 for m in marks)
+    highest = (pool["size_bytes"] + LARGEST_FRAME) / 2
+    ok = all(lowest <= m + LARGEST_FRAME and m <= highest for m in marks)
     return ok, f"{kb(min(marks))} .. {kb(max(marks))} shared; XOFF at {kb(lowest)} or above"
 
 

@@ -10,7 +10,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
+import unittest.mock
 
 ROOT = os.path.abspath(sys.argv[1])
 SCRIPTS = 'scripts/testing.py', 'scripts/choice.py', 'scripts/timed'
@@ -59,12 +61,16 @@ for _ in range(30):
 ''',
     'tests/far/far.py': '',
     'tests/near/near.py': '',
-    # Red as often as the file says that counts down.
+    # Red once where there is the file, and again while others run beside it.
     'tests/flaky.py': '''import os, sys
 path = f'{sys.argv[1]}/red-{sys.argv[2]}'
+was_red = f'{sys.argv[1]}/ran-red-{sys.argv[2]}'
 if os.path.exists(path):
-    os.unlink(path)
+    os.rename(path, was_red)
     sys.exit('it is Monday')
+alone = os.environ.get('WEIR_BESIDE_DONE')
+if os.path.exists(was_red) and alone and not os.path.exists(alone):
+    sys.exit('it is not alone')
 ''',
 }
 
@@ -133,6 +139,15 @@ class Testing(unittest.TestCase):
         self.assertIn('| it is Monday', out)
         self.assertIn('7 passed, 0 failed, 1 skipped', out)
         self.assertIn('4 passed, 3 failed, 1 skipped', self.run_it('--again', red='123', code=1))
+
+    def test_a_second_run_waits_for_what_runs_beside(self):
+        done = f'{self.root}/build/beside-done'
+        self.run_it() # builds
+        timer = threading.Timer(5, lambda: self.put('build/beside-done', ''))
+        with unittest.mock.patch.dict(os.environ, WEIR_BESIDE_DONE=done):
+            timer.start()
+            self.assertIn('7 passed, 0 failed', self.run_it('--again', red='1'))
+        timer.join()
 
     def test_a_change_chooses(self):
         self.assertNotIn('near', self.ran())
