@@ -392,6 +392,7 @@ static void b6_watermarks_equal_the_fill_and_stop_at_the_limit(void **state)
 	struct bench_frame f = lossless_to(3, 256);
 	const struct pg_state *pg = switch_pg_state(b->sw, 0, 3);
 	const gauge_t *longest = &switch_pfc_tx(b->sw, 0)->stats[3].longest_ns;
+	const gauge_t *queued = &switch_queue_counters(b->sw, 3, 3)->max_bytes;
 	uint64_t limit = predicted(b->policy->buffer.ingress_pool_cells, 1, 1, 1);
 	uint64_t cap = b->policy->ports[0].pg[3].xoff_cells;
 	uint64_t sent = 0;
@@ -411,6 +412,7 @@ static void b6_watermarks_equal_the_fill_and_stop_at_the_limit(void **state)
 	bench_inject(b, 0, &f, (unsigned)cap + 50);
 	assert_int_equal(gauge_get(&pg->max_shared), limit);
 	assert_int_equal(gauge_get(&pg->max_headroom), cap);
+	assert_int_equal(gauge_get(queued), (limit + cap) * 256);
 	assert_int_equal(switch_pool(b->sw, POOL_INGRESS).max, limit);
 	// The lossless egress pool has headroom in it, too, and room for all of the buffer.
 	assert_int_equal(switch_pool(b->sw, POOL_EGRESS_LOSSLESS).max, limit + cap);
@@ -429,6 +431,22 @@ static void b6_watermarks_equal_the_fill_and_stop_at_the_limit(void **state)
 	assert_int_equal(switch_pool(b->sw, POOL_INGRESS).max, 0);
 	assert_int_equal(switch_pool(b->sw, POOL_EGRESS_LOSSLESS).max, 0);
 	assert_int_equal(gauge_get(longest), 0);
+	assert_int_equal(gauge_get(queued), 0);
+	assert_int_equal(switch_pool(b->sw, POOL_HEADROOM).max, 0);
+	// They rise again, and a clear of a full buffer starts them at what is in it.
+	bench_tx(b, 3, -1, false);
+	bench_inject(b, 0, &f, (unsigned)(limit + cap));
+	assert_int_equal(gauge_get(&pg->max_shared), limit);
+	assert_int_equal(gauge_get(&pg->max_headroom), cap);
+	switch_clear_watermarks(b->sw);
+	actor_poke(&b->actor);
+	bench_run(b, 1);
+	assert_int_equal(gauge_get(&pg->max_shared), limit);
+	assert_int_equal(gauge_get(&pg->max_headroom), cap);
+	assert_int_equal(gauge_get(queued), (limit + cap) * 256);
+	assert_int_equal(switch_pool(b->sw, POOL_INGRESS).max, limit);
+	assert_int_equal(switch_pool(b->sw, POOL_EGRESS_LOSSLESS).max, limit + cap);
+	assert_int_equal(switch_pool(b->sw, POOL_HEADROOM).max, cap);
 	bench_close(b);
 }
 

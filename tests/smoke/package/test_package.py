@@ -19,6 +19,7 @@ import packages
 from live import want
 
 BUILD = os.path.abspath(sys.argv[1])
+WATCHDOG_S = 8 # a busy machine stops a switch for shorter
 CAPABILITIES = 1 << 12 | 1 << 13 | 1 << 14 | 1 << 39 # NET_ADMIN, NET_RAW, IPC_LOCK, BPF
 # Sends a frame by one end and waits for it at the other: argv: sender, receiver.
 ONE_FRAME = """
@@ -182,9 +183,11 @@ def stopped(tid, pid):
 
 
 def a_thread_that_stands_still_starts_the_switch_again():
-    write("etc/systemd/system/weir@sw1.service.d/watchdog.conf", "[Service]\nWatchdogSec=2\n")
+    write("etc/systemd/system/weir@sw1.service.d/watchdog.conf",
+          f"[Service]\nWatchdogSec={WATCHDOG_S}\n")
     system.run("systemctl daemon-reload && systemctl restart weir@sw1")
-    time.sleep(4)  # two watchdogs long nothing happens to a switch that moves
+    # Two watchdogs long nothing happens to a switch that moves.
+    time.sleep(2 * WATCHDOG_S)
     pid, restarts = unit("MainPID", "NRestarts")
     want(restarts == "0", f"{restarts} restarts of a healthy switch")
     names = system.out(f"for t in /proc/{pid}/task/*; do echo ${{t##*/}} $(cat $t/comm); done")
@@ -199,7 +202,7 @@ def a_thread_that_stands_still_starts_the_switch_again():
         live.eventually(lambda: unit("NRestarts") == [str(n)], f"restart {n}")
         took = time.monotonic() - began
         helper.wait(60)
-        want(1.4 < took, f"restarted after {took:.1f} s")
+        want(0.7 * WATCHDOG_S < took, f"restarted after {took:.1f} s")
         live.eventually(lambda: unit("ActiveState") == ["active"], "active again")
         forwards()
         print(f"        thread {n} stopped: started again after {took:.1f} s")
