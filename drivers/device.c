@@ -25,6 +25,7 @@ enum {
 	ETHDEV_TX_RING_MAX = 512,
 	ETHDEV_TX_BYTES_PER_DESC = 128,
 	XDP_TX_BYTES_MAX = 1 << 20,
+	XDP_PAGE = 4096, // of memory
 	SHORTEST_FRAME = 64,
 	LCORES_RESERVED = 9, // in live_pool_bytes(); live_eal_init() adds for each worker
 	ELEMENT_OVERHEAD = 192, // header, trailer and share of the pool's ring, beside the mbuf
@@ -117,6 +118,21 @@ uint32_t xdp_tx_ring(uint32_t tx_ring_bytes)
 			    2 * XDP_TX_CONTROL_SPARE);
 }
 
+uint32_t xdp_tx_limit(uint32_t tx_ring_bytes, uint32_t max_frame)
+{
+	uint32_t two = 2 * max_frame;
+
+	return tx_ring_bytes != 0		? tx_ring_bytes
+	       : two > XDP_TX_RING_BYTES_DEFAULT ? two
+						 : XDP_TX_RING_BYTES_DEFAULT;
+}
+
+// A chunk of the kernel's is half a page or a page.
+uint32_t xdp_area_chunk(uint32_t max_frame)
+{
+	return xdp_data_room(max_frame) <= XDP_PAGE / 2 ? XDP_PAGE / 2 : XDP_PAGE;
+}
+
 // ---- devices of DPDK
 
 uint16_t ethdev_tx_ring(uint32_t tx_ring_bytes)
@@ -143,6 +159,18 @@ uint32_t live_device_frames(const char *device, uint32_t tx_ring_bytes, uint32_t
 	// they clean up.
 	return 2u * (ethdev_rx_ring(rx_ring) + (uint32_t)ethdev_tx_ring(tx_ring_bytes)) +
 	       BURST_FRAMES;
+}
+
+uint32_t live_apart_frames(void)
+{
+	return BURST_FRAMES;
+}
+
+uint64_t live_apart_bytes(uint32_t tx_ring_bytes, uint32_t rx_ring, uint32_t max_frame)
+{
+	uint32_t n = xdp_rx_ring(rx_ring) + xdp_tx_ring(xdp_tx_limit(tx_ring_bytes, max_frame));
+
+	return (uint64_t)n * xdp_area_chunk(max_frame);
 }
 
 uint32_t live_device_ring_bytes(const char *device, uint32_t tx_ring_bytes, uint32_t max_frame)

@@ -176,23 +176,37 @@ static uint64_t nr_hugepages_for(uint64_t need_mb)
 }
 
 // On normal pages the mempool lets no element cross a page: one per page, up to twice the memory.
-static int normal_pages(struct args *a, uint64_t need_mb, uint64_t free_mb, struct live_text *text)
+static int normal_pages(struct args *a, uint64_t need_mb, uint64_t free_mb, uint64_t apart_mb,
+			struct live_text *text)
 {
 	uint64_t available_mb = available_bytes() / MB;
 
-	if (LIVE_NORMAL_PAGES * need_mb > available_mb)
+	if (LIVE_NORMAL_PAGES * need_mb + apart_mb > available_mb)
 		return live_refuse(
 			text, -ENOMEM,
 			"not enough memory: %" PRIu64 " MB of hugepages are needed and %" PRIu64
 			" MB are free; ordinary pages would take %" PRIu64 " MB of %" PRIu64
 			" MB; make switch.buffer.size smaller or switch.buffer.cell larger, or "
 			"get hugepages with `echo %" PRIu64 " > /proc/sys/vm/nr_hugepages`",
-			need_mb, free_mb, LIVE_NORMAL_PAGES * need_mb, available_mb,
+			need_mb, free_mb, LIVE_NORMAL_PAGES * need_mb + apart_mb, available_mb,
 			nr_hugepages_for(need_mb));
 	arg(a, "--no-huge");
 	arg(a, "--no-shconf");
 	snprintf(a->mem_mb, sizeof(a->mem_mb), "%" PRIu64, LIVE_NORMAL_PAGES * need_mb);
 	return 0;
+}
+
+static int apart_fits(uint64_t apart_mb, struct live_text *text)
+{
+	uint64_t available_mb = available_bytes() / MB;
+
+	if (apart_mb <= available_mb)
+		return 0;
+	return live_refuse(text, -ENOMEM,
+			   "not enough memory: the rings of the xdp: ports take %" PRIu64
+			   " MB of ordinary pages and %" PRIu64
+			   " MB are available; make rx_ring or tx_ring of the ports smaller",
+			   apart_mb, available_mb);
 }
 
 // EAL keeps a file open for each hugepage, and reports "Cannot allocate memory" where it may not.
@@ -215,9 +229,12 @@ static int choose_memory(struct args *a, const struct live_eal_conf *conf, bool 
 	uint64_t need_mb = (conf->mem_bytes + MB - 1) / MB + LIVE_EAL_MB +
 			   (uint64_t)LIVE_WORKER_MB * conf->n_workers;
 	uint64_t free_mb = free_hugepage_bytes() / MB;
+	uint64_t apart_mb = (conf->apart_bytes + MB - 1) / MB;
 	bool huge = !no_huge && free_mb >= need_mb;
-	int rc = 0;
+	int rc = apart_fits(apart_mb, text);
 
+	if (rc != 0)
+		return rc;
 	if (huge)
 		rc = files_for(need_mb, text);
 	if (huge) {
@@ -236,7 +253,7 @@ static int choose_memory(struct args *a, const struct live_eal_conf *conf, bool 
 			"`echo %" PRIu64 " > /proc/sys/vm/nr_hugepages`",
 			conf->physical, need_mb, free_mb, nr_hugepages_for(need_mb));
 	} else {
-		rc = normal_pages(a, need_mb, free_mb, text);
+		rc = normal_pages(a, need_mb, free_mb, apart_mb, text);
 	}
 	arg(a, "-m");
 	arg(a, a->mem_mb);

@@ -8,7 +8,8 @@
 //
 // The control thread calls everything here, in this order:
 //
-//   for each port   frames += live_device_frames(device, tx_ring_bytes, rx_ring)
+//   for each port   frames += live_device_frames(device, tx_ring_bytes, rx_ring), or
+//                   live_apart_frames() where it is opened with live_conf.apart
 //                   frames += what the program itself holds (switch_max_frames())
 //   live_eal_init   with mem_bytes = live_pool_bytes(frames, largest max_frame) + own tables
 //   live_pool_create, then live_open for each port
@@ -31,6 +32,7 @@ struct live_eal_conf {
 	bool pci; // some device is a "pci:" one (live_eal_device)
 	const char *physical; // a "pci:" device whose DMA has physical addresses, or NULL
 	uint64_t mem_bytes; // DPDK memory that the program needs: the pool and its tables
+	uint64_t apart_bytes; // ordinary pages that its ports take beside (live_apart_bytes)
 	// EAL arguments of the user (after `--`), which win over ours. --no-huge alone means normal
 	// pages, as many as mem_bytes needs.
 	char *const *extra;
@@ -69,6 +71,11 @@ uint64_t live_pool_bytes(uint32_t n_frames, uint32_t max_frame);
 // Frames that the driver of this device holds in its rings at most (receive ring, transmit ring,
 // and what sits in lcore caches because of them). Zeros mean the defaults, as in live_conf.
 uint32_t live_device_frames(const char *device, uint32_t tx_ring_bytes, uint32_t rx_ring);
+
+// The same of an "xdp:" device that is opened with live_conf.apart, and the memory that it then has
+// for its rings. Ordinary pages.
+uint32_t live_apart_frames(void);
+uint64_t live_apart_bytes(uint32_t tx_ring_bytes, uint32_t rx_ring, uint32_t max_frame);
 
 // Bytes that can stand in its transmit ring, where the device is not open yet: of an xdp: device as
 // much as copy mode takes, which a virtual interface has.

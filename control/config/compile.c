@@ -889,7 +889,11 @@ struct memory_plan memory_plan(const struct config *c, const struct policy *p)
 	for (unsigned i = 0; i < config_n_ports(c); i++) {
 		struct config_port_open o = config_port(c, i);
 
-		m.n_frames += live_device_frames(o.device, o.tx_ring_bytes, o.rx_ring);
+		m.n_frames += o.apart ? live_apart_frames()
+				      : live_device_frames(o.device, o.tx_ring_bytes, o.rx_ring);
+		if (o.apart)
+			m.apart_bytes +=
+				live_apart_bytes(o.tx_ring_bytes, o.rx_ring, o.max_frame);
 		if (o.max_frame > m.max_frame)
 			m.max_frame = o.max_frame;
 	}

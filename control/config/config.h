@@ -141,6 +141,7 @@ struct memory_plan {
 	uint64_t total_bytes; // all of these: `weir` requests it from DPDK
 	uint64_t huge_bytes; // and the memory of DPDK itself: hugepages that must be free
 	uint64_t normal_bytes; // in place of them on ordinary pages, at most
+	uint64_t apart_bytes; // ordinary pages beside either, of ports with live_conf.apart
 };
 
 // Compiles before a port is open, with assumed facts. They need at least as many frames as the

@@ -17,6 +17,7 @@
 #include "control/config/model.h"
 #include "control/config/port_open.h"
 #include "dataplane/policy.h"
+#include "drivers/device.h"
 
 static const char *profile_name_at(const void *config, unsigned i)
 {
@@ -300,6 +301,21 @@ unsigned config_n_ports(const struct config *c)
 	return c->n_ports;
 }
 
+static bool is_xdp(const struct config *c, unsigned port)
+{
+	return strncmp(c->ports[port].device, "xdp:", 4) == 0;
+}
+
+// Many ports, of which each would cost memory and time of the kernel for the whole pool.
+static bool has_ports_apart(const struct config *c)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < config_n_ports(c); i++)
+		n += is_xdp(c, i);
+	return n > LIVE_XDP_POOL_PORTS;
+}
+
 struct config_port_open config_port(const struct config *c, unsigned i)
 {
 	const struct cfg_port *p = c->ports[i].item;
@@ -314,6 +330,7 @@ struct config_port_open config_port(const struct config *c, unsigned i)
 		.rx_ring = (uint32_t)p->rx_ring.n,
 		.keep = cfg_keep(c, p, NULL),
 		.take_over = p->take_over.n != 0,
+		.apart = is_xdp(c, i) && has_ports_apart(c),
 		.optional = p->optional.n != 0,
 	};
 }

@@ -128,8 +128,11 @@ static void print_ok(const char *path, unsigned n_warnings, const struct policy 
 		     const struct memory_plan *memory, FILE *out)
 {
 	unsigned n_lossless = 0;
-	char warnings[32] = "";
+	char warnings[32] = "", rings[64] = "";
 
+	if (memory->apart_bytes != 0)
+		snprintf(rings, sizeof(rings), ", %" PRIu64 " MB of ordinary pages for rings",
+			 whole_mb(memory->apart_bytes));
 	for (unsigned i = 0; i < p->n_ports; i++)
 		n_lossless += (unsigned)__builtin_popcount(p->ports[i].classify.lossless);
 	if (n_warnings > 0)
@@ -137,11 +140,11 @@ static void print_ok(const char *path, unsigned n_warnings, const struct policy 
 			 n_warnings == 1 ? "" : "s");
 	terminal_printf(out,
 			"%s: ok%s (%u port%s, %u lossless group%s, %" PRIu64 " B of headroom, "
-			"%" PRIu64 " MB of hugepages)\n",
+			"%" PRIu64 " MB of hugepages%s)\n",
 			path, warnings, p->n_ports, p->n_ports == 1 ? "" : "s", n_lossless,
 			n_lossless == 1 ? "" : "s",
 			(uint64_t)p->buffer.headroom_pool_cells * p->cell.bytes,
-			whole_mb(memory->huge_bytes));
+			whole_mb(memory->huge_bytes), rings);
 }
 
 // These are no warnings: --strict judges a file, which may be for another machine.
@@ -835,7 +838,7 @@ static void plan_json(const struct config *c, const struct policy *p, const stru
 		    {"frame_bytes", m->frame_bytes}, {"pool_bytes", m->pool_bytes},
 		    {"record_bytes", m->record_bytes}, {"table_bytes", m->table_bytes},
 		    {"flow_bytes", m->flow_bytes}, {"hugepage_bytes", m->huge_bytes},
-		    {"ordinary_page_bytes", m->normal_bytes});
+		    {"ordinary_page_bytes", m->normal_bytes}, {"apart_bytes", m->apart_bytes});
 	json_object_object_add(o, "guards", guards_json(p));
 	ADD_NUMBERS(added(o, "flows", json_object_new_object()), {"max", p->flows.max},
 		    {"age_ns", p->flows.age_ns}, {"memory_bytes", config_flow_bytes(p)},
@@ -856,6 +859,11 @@ static void memory_text(const struct memory_plan *m, FILE *out)
 		whole_mb(m->huge_bytes), whole_mb(m->normal_bytes), whole_mb(m->pool_bytes),
 		m->n_frames, m->frame_bytes, whole_mb(m->record_bytes), whole_mb(m->table_bytes),
 		whole_mb(m->flow_bytes));
+	if (m->apart_bytes != 0)
+		fprintf(out,
+			"  apart      %8" PRIu64
+			" MB of ordinary pages beside them, for rings\n",
+			whole_mb(m->apart_bytes));
 }
 
 static void plan_text(const struct config *c, const struct policy *p, const struct memory_plan *m,

@@ -18,6 +18,7 @@ struct config_port_open {
 	uint32_t rx_ring; // frames; 0: the driver's own
 	struct keep keep; // for live_conf and, on a reload, live_set_keep()
 	bool take_over; // the host's addresses on the device do not matter
+	bool apart; // for live_conf
 	bool optional; // the device need not exist at the start
 };
 

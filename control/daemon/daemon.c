@@ -160,6 +160,7 @@ static int start_eal(struct daemon *d, const struct policy *plan, const struct m
 		.worker_cpus = plan->n_worker_cores > 0 ? cpus : NULL,
 		.n_workers = plan->n_workers,
 		.mem_bytes = memory->total_bytes,
+		.apart_bytes = memory->apart_bytes,
 		.extra = d->opt->eal,
 		.n_extra = d->opt->n_eal,
 		.file_prefix = prefix,
@@ -223,7 +224,7 @@ struct live_conf port_conf(const struct daemon *d, unsigned i, const struct conf
 {
 	return (struct live_conf){.pool = d->pool, .max_frame = p->max_frame, .mtu = p->mtu,
 				  .tx_ring_bytes = p->tx_ring_bytes, .rx_ring = p->rx_ring,
-				  .keep = &p->keep, .take_over = p->take_over,
+				  .keep = &p->keep, .take_over = p->take_over, .apart = p->apart,
 				  .program = d->programs[i],
 				  .time_scale = instance_time_scale(&d->in)};
 }

@@ -8,6 +8,7 @@
 #include <xdp/xsk.h>
 
 #include "dataplane/port_ops.h"
+#include "drivers/xdp/area.h"
 #include "drivers/xdp/attach.h"
 #include "drivers/xdp/netdev.h"
 #include "drivers/xdp/weir_xdp.h"
@@ -19,6 +20,7 @@ struct xdp_port {
 	struct xsk_ring_prod tx;
 	struct xsk_ring_cons completion;
 	struct rte_mempool *pool;
+	struct xdp_area area; // or not open: the registered memory is that of the pool
 	uintptr_t base; // of the registered memory
 	uint64_t *owned; // one bit per slot: the buffer there is with the kernel
 	uint32_t header; // from the start of an element to its mbuf

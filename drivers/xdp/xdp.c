@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Addresses that the kernel sees are offsets into the pool's memory in the unaligned form: start of
-// the element in the low 48 bits, distance to the data in the upper 16.
+// the element in the low 48 bits, distance to the data in the upper 16. Into a port's own memory
+// (area.h) they are plain offsets.
 #include "drivers/xdp/xdp.h"
 
 #include <assert.h>
@@ -30,6 +31,7 @@
 #include "drivers/xdp/attach.h"
 #include "drivers/xdp/netdev.h"
 #include "drivers/xdp/port.h"
+#include "drivers/xdp/traits.h"
 #include "drivers/xdp/weir_xdp.h"
 
 // An element is at least this long, the kernel's smallest buffer: a slot holds one start at most.
@@ -56,6 +58,12 @@ enum {
 #ifndef XDP_PKT_CONTD
 #define XDP_PKT_CONTD (1 << 0)
 #endif
+
+// The kernel has chunks of an area of the port; else mbufs of the pool.
+static bool xdp_is_apart(const struct xdp_port *p)
+{
+	return p->area.memory != NULL;
+}
 
 static uint64_t xdp_chunk(const struct xdp_port *p, const struct rte_mbuf *m)
 {
@@ -84,8 +92,8 @@ static bool xdp_owns(const struct xdp_port *p, uint64_t chunk)
 
 // ---- receive
 
-// Gives the kernel as many of the missing buffers as the pool has. Takes mbufs as the pool has
-// them, without a reset: rx() sets every field of a received frame.
+// Gives the kernel as many of the missing buffers as there are. Takes mbufs as the pool has them,
+// without a reset: rx() sets every field of a received frame.
 static void xdp_refill(struct xdp_port *p)
 {
 	void *bufs[RX_BURST];
@@ -93,18 +101,21 @@ static void xdp_refill(struct xdp_port *p)
 
 	while (p->fill_debt > 0) {
 		uint32_t n = RTE_MIN(p->fill_debt, (uint32_t)RX_BURST);
+		bool apart = xdp_is_apart(p);
 
-		if (rte_mempool_get_bulk(p->pool, bufs, n) != 0)
+		if (!apart && rte_mempool_get_bulk(p->pool, bufs, n) != 0)
 			return; // out of frames for now; the debt stands
 		if (xsk_ring_prod__reserve(&p->fill, n, &idx) != n) {
-			rte_mempool_put_bulk(p->pool, bufs, n);
+			if (!apart)
+				rte_mempool_put_bulk(p->pool, bufs, n);
 			return;
 		}
 		for (uint32_t i = 0; i < n; i++) {
-			uint64_t chunk = xdp_chunk(p, bufs[i]);
+			uint64_t chunk = apart ? xdp_area_take(&p->area) : xdp_chunk(p, bufs[i]);
 
 			*xsk_ring_prod__fill_addr(&p->fill, idx + i) = chunk;
-			xdp_own(p, chunk);
+			if (!apart)
+				xdp_own(p, chunk);
 		}
 		xsk_ring_prod__submit(&p->fill, n);
 		p->fill_debt -= n;
@@ -113,16 +124,38 @@ static void xdp_refill(struct xdp_port *p)
 
 static void prefetch_all(const struct xdp_port *p, uint32_t idx, uint32_t n)
 {
-	for (uint32_t i = 0; i < n; i++)
-		rte_prefetch0(xdp_mbuf(p, xsk_ring_cons__rx_desc(&p->rx, idx + i)->addr));
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t addr = xsk_ring_cons__rx_desc(&p->rx, idx + i)->addr;
+
+		rte_prefetch0(xdp_is_apart(p) ? (void *)(p->base + addr) : xdp_mbuf(p, addr));
+	}
 }
 
-// The buffer of a descriptor, which is the kernel's no longer.
+// The program lets no frame pass that is longer than the room of an mbuf.
+static struct rte_mbuf *copy_buffer(struct xdp_port *p, const struct xdp_desc *d)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(p->pool);
+
+	if (m == NULL)
+		return NULL;
+	memcpy(rte_pktmbuf_mtod(m, void *), p->area.memory + d->addr, d->len);
+	m->data_len = (uint16_t)d->len;
+	m->pkt_len = d->len;
+	xdp_area_give(&p->area, d->addr);
+	return m;
+}
+
+// The buffer of a descriptor, which is the kernel's no longer. NULL: out of frames for now, and it
+// stays the kernel's.
 static struct rte_mbuf *take_buffer(struct xdp_port *p, const struct xdp_desc *d)
 {
-	uintptr_t data = p->base + xsk_umem__add_offset_to_addr(d->addr);
-	struct rte_mbuf *m = xdp_mbuf(p, d->addr);
+	uintptr_t data;
+	struct rte_mbuf *m;
 
+	if (xdp_is_apart(p))
+		return copy_buffer(p, d);
+	data = p->base + xsk_umem__add_offset_to_addr(d->addr);
+	m = xdp_mbuf(p, d->addr);
 	rte_pktmbuf_reset(m);
 	m->data_off = (uint16_t)(data - (uintptr_t)m->buf_addr);
 	m->data_len = (uint16_t)d->len;
@@ -152,12 +185,16 @@ static uint16_t finish_rx(struct xdp_port *p, struct rte_mbuf **pkts, uint32_t n
 static uint16_t xdp_rx(void *drv, struct rte_mbuf **pkts, uint16_t n)
 {
 	struct xdp_port *p = drv;
-	uint32_t idx = 0, got = xsk_ring_cons__peek(&p->rx, n, &idx);
+	uint32_t idx = 0, got = xsk_ring_cons__peek(&p->rx, n, &idx), i;
 
 	prefetch_all(p, idx, got);
-	for (uint32_t i = 0; i < got; i++)
+	for (i = 0; i < got; i++) {
 		pkts[i] = take_buffer(p, xsk_ring_cons__rx_desc(&p->rx, idx + i));
-	return finish_rx(p, pkts, got, got, n);
+		if (pkts[i] == NULL)
+			break;
+	}
+	xsk_ring_cons__cancel(&p->rx, got - i);
+	return finish_rx(p, pkts, i, i, n);
 }
 
 // Puts a buffer behind those of its frame. The program lets no frame pass that is longer than the
@@ -176,14 +213,17 @@ static void append_buffer(struct rte_mbuf *head, struct rte_mbuf *m)
 static uint16_t xdp_rx_long(void *drv, struct rte_mbuf **pkts, uint16_t n)
 {
 	struct xdp_port *p = drv;
-	uint32_t idx = 0, frames = 0, descs = 0, got;
+	uint32_t idx = 0, frames = 0, descs = 0, got, i = 0;
 
-	while (frames < n && (got = xsk_ring_cons__peek(&p->rx, n - frames, &idx)) > 0) {
+	do {
+		got = xsk_ring_cons__peek(&p->rx, n - frames, &idx);
 		prefetch_all(p, idx, got);
-		for (uint32_t i = 0; i < got; i++) {
+		for (i = 0; i < got; i++) {
 			const struct xdp_desc *d = xsk_ring_cons__rx_desc(&p->rx, idx + i);
 			struct rte_mbuf *m = take_buffer(p, d);
 
+			if (m == NULL)
+				break;
 			if (p->head == NULL)
 				p->head = m;
 			else
@@ -193,8 +233,9 @@ static uint16_t xdp_rx_long(void *drv, struct rte_mbuf **pkts, uint16_t n)
 				p->head = NULL;
 			}
 		}
-		descs += got;
-	}
+		xsk_ring_cons__cancel(&p->rx, got - i);
+		descs += i;
+	} while (i == got && got > 0 && frames < n);
 	return finish_rx(p, pkts, frames, descs, n);
 }
 
@@ -223,8 +264,13 @@ static void reap(struct xdp_port *p)
 			return;
 		for (uint32_t i = 0; i < n; i++) {
 			uint64_t addr = *xsk_ring_cons__comp_addr(&p->completion, idx + i);
-			struct rte_mbuf *m = xdp_mbuf(p, addr);
+			struct rte_mbuf *m;
 
+			if (xdp_is_apart(p)) {
+				p->pending_bytes -= xdp_area_sent(&p->area, addr);
+				continue;
+			}
+			m = xdp_mbuf(p, addr);
 			if (m->nb_segs > 1) {
 				m->nb_segs--;
 				continue;
@@ -307,14 +353,29 @@ static uint32_t descs_of(const struct rte_mbuf *m)
 	return (m->pkt_len + KERNEL_PAGE - 1) / KERNEL_PAGE;
 }
 
-static bool put_frame(struct xdp_port *p, struct rte_mbuf *m, uint32_t n_descs)
+// From the descriptor idx on. The frame goes back to the pool.
+static void put_copy(struct xdp_port *p, struct rte_mbuf *m, uint32_t idx)
+{
+	const char *data = rte_pktmbuf_mtod(m, const char *);
+
+	for (uint32_t left = m->pkt_len, len; left > 0; left -= len, data += len) {
+		len = RTE_MIN(left, (uint32_t)KERNEL_PAGE);
+		*xsk_ring_prod__tx_desc(&p->tx, idx++) = (struct xdp_desc){
+			.addr = xdp_area_put(&p->area, data, len),
+			.len = len,
+			.options = left > len ? XDP_PKT_CONTD : 0,
+		};
+	}
+	rte_pktmbuf_free(m);
+}
+
+// From the descriptor idx on. The frame stays with the kernel until reap().
+static void put_buffer(struct xdp_port *p, struct rte_mbuf *m, uint32_t n_descs, uint32_t idx)
 {
 	uint64_t chunk = xdp_chunk(p, m);
 	uint64_t offset = rte_pktmbuf_mtod(m, uintptr_t) - p->base - chunk;
-	uint32_t idx, left = m->pkt_len;
+	uint32_t left = m->pkt_len;
 
-	if (xsk_ring_prod__reserve(&p->tx, n_descs, &idx) != n_descs)
-		return false;
 	for (; left > KERNEL_PAGE; left -= KERNEL_PAGE, offset += KERNEL_PAGE)
 		*xsk_ring_prod__tx_desc(&p->tx, idx++) = (struct xdp_desc){
 			.addr = chunk | offset << XSK_UNALIGNED_BUF_OFFSET_SHIFT,
@@ -327,8 +388,20 @@ static bool put_frame(struct xdp_port *p, struct rte_mbuf *m, uint32_t n_descs)
 	};
 	m->nb_segs = (uint16_t)n_descs;
 	xdp_own(p, chunk);
+}
+
+static bool put_frame(struct xdp_port *p, struct rte_mbuf *m, uint32_t n_descs)
+{
+	uint32_t idx;
+
+	if (xsk_ring_prod__reserve(&p->tx, n_descs, &idx) != n_descs)
+		return false;
 	p->pending_bytes += m->pkt_len;
 	p->pending_descs += n_descs;
+	if (xdp_is_apart(p))
+		put_copy(p, m, idx);
+	else
+		put_buffer(p, m, n_descs, idx);
 	return true;
 }
 
@@ -397,47 +470,6 @@ static bool xdp_link_up(void *drv)
 	struct netdev_state state;
 
 	return netdev_read(&p->dev, &state) == 0 && state.up;
-}
-
-// ---- what drivers do with PFC
-
-// What a driver does with PFC frames that software sends or wants to see. A NIC that is not listed
-// is taken to consume received ones, as most MACs do. Intel's 1G MACs hand control frames on like
-// any others as long as 802.3x flow control is off (docs/nics.md).
-static const struct driver_trait {
-	const char *driver;
-	bool has_rate; // its link speed is real
-	bool pfc_rx, pfc_tx;
-	bool wants_no_flow_control; // for pfc_rx
-	bool unfinished; // the kernel behind it hands frames over as they lie in memory
-} driver_traits[] = {
-	{"veth", false, true, true, .unfinished = true},
-	{"tun", false, true, true, .unfinished = true},
-	{"virtio_net", false, true, true, .unfinished = true},
-	{"hv_netvsc", false, true, true, .unfinished = true},
-	{"vmxnet3", false, true, true, .unfinished = true},
-	{"ena", false, true, true},
-	{"igb", true, true, true, true},
-	{"igc", true, true, true, true},
-	{"e1000e", true, true, true, true},
-	{"i40e", true, false, false},
-	{"ice", true, false, false},
-	{"mlx5_core", true, false, true},
-	{"", true, false, true}, // any other: stays last
-};
-
-static bool passes_pfc(const struct driver_trait *t, const struct netdev *d)
-{
-	return t->pfc_rx && !(t->wants_no_flow_control && d->flow_control);
-}
-
-static const struct driver_trait *traits_of(const char *driver)
-{
-	const struct driver_trait *t = driver_traits;
-
-	while (t->driver[0] != '\0' && strcmp(t->driver, driver) != 0)
-		t++;
-	return t;
 }
 
 // A port on its way up.
@@ -514,14 +546,15 @@ static int check_pool(const struct opening *o)
 	const struct rte_mempool *pool = o->conf->pool;
 	uint32_t max_frame = o->conf->max_frame;
 	uint32_t room = rte_pktmbuf_data_room_size((struct rte_mempool *)(uintptr_t)pool);
+	bool shared = !o->conf->apart;
 
-	if (pool->nb_mem_chunks != 1 && rte_eal_iova_mode() == RTE_IOVA_PA)
+	if (shared && pool->nb_mem_chunks != 1 && rte_eal_iova_mode() == RTE_IOVA_PA)
 		return live_refuse(
 			o->text, -ENOTSUP,
 			"%s: no xdp: port works beside a pci: port on a uio driver; bind the card "
 			"to vfio-pci",
 			o->ifname);
-	if (pool->nb_mem_chunks != 1)
+	if (shared && pool->nb_mem_chunks != 1)
 		return live_refuse(
 			o->text, -ENOMEM,
 			"the frame pool lies in %u pieces of memory and AF_XDP needs one; set "
@@ -562,16 +595,21 @@ static void socket_close(struct xdp_port *p)
 	p->umem = NULL;
 	rte_pktmbuf_free(p->head);
 	p->head = NULL;
+	// libxdp takes what is in them for that of the next socket.
+	memset(&p->rx, 0, sizeof(p->rx));
+	memset(&p->fill, 0, sizeof(p->fill));
+	memset(&p->tx, 0, sizeof(p->tx));
+	memset(&p->completion, 0, sizeof(p->completion));
+	xdp_area_reset(&p->area);
 	if (p->owned != NULL)
 		rte_mempool_obj_iter(p->pool, free_if_owned, p);
 	p->pending_bytes = 0;
 	p->pending_descs = 0;
 }
 
-// The kernel makes a record of some 140 bytes for each chunk of the pool and each port. With 32
-// ports and a buffer of 32 MB this is more than a gigabyte, and most of the time of a start. So
-// where the kernel copies, a chunk is as long as it may be. The XDP program lets no frame pass that
-// is longer than a buffer. A NIC that writes into the buffer itself needs its real length.
+// The kernel makes a record for each chunk (area.h). So where it copies, a chunk of the pool is as
+// long as it may be. The XDP program lets no frame pass that is longer than a buffer. A NIC that
+// writes into the buffer itself needs its real length.
 static int socket_try(struct xdp_port *p, uint32_t rx_ring, bool copy)
 {
 	uint32_t header =
@@ -582,9 +620,11 @@ static int socket_try(struct xdp_port *p, uint32_t rx_ring, bool copy)
 	const struct xsk_umem_config umem = {
 		.fill_size = rx_ring,
 		.comp_size = p->tx_size,
-		.frame_size = copy ? (uint32_t)KERNEL_PAGE : buffer,
-		.frame_headroom = header,
-		.flags = XDP_UMEM_UNALIGNED_CHUNK_FLAG,
+		.frame_size = xdp_is_apart(p) ? p->area.chunk
+			      : copy	      ? (uint32_t)KERNEL_PAGE
+					      : buffer,
+		.frame_headroom = xdp_is_apart(p) ? 0 : header,
+		.flags = xdp_is_apart(p) ? 0 : XDP_UMEM_UNALIGNED_CHUNK_FLAG,
 	};
 
 	const struct xsk_socket_config cfg = {
@@ -598,6 +638,8 @@ static int socket_try(struct xdp_port *p, uint32_t rx_ring, bool copy)
 				  &umem);
 
 	p->longest = (p->long_frames ? chunk : buffer) - header - XDP_PACKET_HEADROOM;
+	if (xdp_is_apart(p) && !p->long_frames)
+		p->longest = RTE_MIN(p->longest, p->area.chunk - XDP_PACKET_HEADROOM);
 	if (rc == 0)
 		rc = xsk_socket__create(&p->xsk, p->dev.name, 0, p->umem, &p->rx, &p->tx, &cfg);
 	if (rc != 0)
@@ -631,9 +673,10 @@ static int socket_open(const struct opening *o, bool copy)
 				   name);
 	if (rc == -ENOBUFS || rc == -ENOMEM)
 		return live_refuse(o->text, rc,
-				   "%s: the kernel cannot lock the frame pool's memory; raise "
-				   "`ulimit -l` or shrink the buffer",
-				   name);
+				   "%s: the kernel cannot lock the memory of %s; raise "
+				   "`ulimit -l` or make %s smaller",
+				   name, xdp_is_apart(p) ? "its rings" : "the frame pool",
+				   xdp_is_apart(p) ? "rx_ring" : "the buffer");
 	if (rc != 0)
 		return outcome(o, rc, "AF_XDP does not work on this interface");
 	p->fd = xsk_socket__fd(p->xsk);
@@ -650,10 +693,12 @@ static int socket_open(const struct opening *o, bool copy)
 }
 
 // On normal pages a buffer may straddle two that a NIC sees apart: the kernel has to copy. For an
-// interface that is no card it always copies.
+// interface that is no card it always copies. With memory of its own no port gains by zero copy,
+// because its frames are copied anyway, and some NICs take half of a short chunk only.
 static int open_socket(const struct opening *o)
 {
-	return socket_open(o, !rte_eal_has_hugepages() || !o->p->dev.is_card);
+	return socket_open(o, !rte_eal_has_hugepages() || !o->p->dev.is_card ||
+				      xdp_is_apart(o->p));
 }
 
 // ---- the program
@@ -690,32 +735,10 @@ static int attach(const struct opening *o)
 
 // ---- open and close
 
-// What the user must know where PFC cannot work.
-static void pfc_notes(const struct xdp_port *p, const struct driver_trait *t,
-		      const struct port_facts *facts, struct live_text *text)
-{
-	if (t->driver[0] == '\0')
-		live_note(
-			text,
-			"%s: it is not known whether the NIC (%s) passes PFC frames to and from "
-			"software, and most keep received ones; `weir --selftest` finds out where "
-			"two ports are joined by a cable\n",
-			p->dev.name, p->dev.driver);
-	else if (t->pfc_rx && !facts->pfc_rx)
-		live_note(text,
-			  "%s: the NIC (%s) keeps received PFC frames to itself while 802.3x flow "
-			  "control is on, so a PAUSE from the peer does not reach the switch; "
-			  "`ethtool "
-			  "-A %s autoneg off rx off tx off` before the start\n",
-			  p->dev.name, p->dev.driver, p->dev.name);
-	live_note_pfc(text, p->dev.name, p->dev.driver, t->pfc_rx || t->driver[0] == '\0',
-		      t->pfc_tx);
-}
-
 static void fill_facts(const struct xdp_port *p, const struct live_conf *conf,
 		       struct port_facts *facts, struct live_text *text)
 {
-	const struct driver_trait *t = traits_of(p->dev.driver);
+	const struct xdp_traits *t = xdp_traits_of(p->dev.driver);
 
 	*facts = (struct port_facts){
 		.speed_bps = t->has_rate ? p->dev.speed_bps : 0,
@@ -724,11 +747,11 @@ static void fill_facts(const struct xdp_port *p, const struct live_conf *conf,
 		.tx_ring_bytes = p->tx_empty_bytes,
 		.shaper_burst_ns = SHAPER_BURST_NS,
 		.rx_depth_readable = true,
-		.pfc_rx = passes_pfc(t, &p->dev),
+		.pfc_rx = xdp_passes_pfc(t, &p->dev),
 		.pfc_tx = t->pfc_tx,
 	};
 	memcpy(facts->mac, p->dev.mac, sizeof(facts->mac));
-	pfc_notes(p, t, facts, text);
+	xdp_note_pfc(&p->dev, facts->pfc_rx, text);
 	if (p->finish && !p->native)
 		live_note(
 			text,
@@ -757,15 +780,22 @@ static int port_init(const struct opening *o)
 	p->header = conf->pool->header_size;
 	p->max_frame = conf->max_frame;
 	p->long_frames = xdp_is_long(conf->max_frame);
-	p->tx_limit_bytes = conf->tx_ring_bytes != 0 ? conf->tx_ring_bytes
-						     : RTE_MAX((uint32_t)XDP_TX_RING_BYTES_DEFAULT,
-							       2 * p->max_frame);
+	p->tx_limit_bytes = xdp_tx_limit(conf->tx_ring_bytes, conf->max_frame);
 	p->tx_size = xdp_tx_ring(p->tx_limit_bytes);
 	p->pause = p->attach.pause;
 	p->bind_tries = conf->no_wait ? 1 : BIND_TRIES;
-	p->finish = traits_of(p->dev.driver)->unfinished || !p->dev.is_card;
-	p->owned = calloc((p->base_len >> XDP_SLOT_LOG2 >> 6) + 1, sizeof(*p->owned));
-	return p->owned != NULL ? 0 : live_refuse(o->text, -ENOMEM, "%s: out of memory", o->ifname);
+	p->finish = xdp_traits_of(p->dev.driver)->unfinished || !p->dev.is_card;
+	if (conf->apart && xdp_area_open(&p->area, xdp_rx_ring(conf->rx_ring) + p->tx_size,
+					 xdp_area_chunk(conf->max_frame)) == 0) {
+		p->base = (uintptr_t)p->area.memory;
+		p->base_len = p->area.len;
+	} else if (!conf->apart) {
+		p->owned = calloc((p->base_len >> XDP_SLOT_LOG2 >> 6) + 1, sizeof(*p->owned));
+	}
+	return xdp_is_apart(p) || p->owned != NULL
+		       ? 0
+		       : live_refuse(o->text, -ENOMEM, "%s: out of memory%s", o->ifname,
+				     conf->apart ? "; make rx_ring or tx_ring smaller" : "");
 }
 
 static int put_keep(const struct opening *o)
@@ -841,7 +871,7 @@ static enum live_known yes_no(bool yes)
 
 static void describe(const struct netdev *d, struct live_info *out)
 {
-	const struct driver_trait *t = traits_of(d->driver);
+	const struct xdp_traits *t = xdp_traits_of(d->driver);
 
 	*out = (struct live_info){
 		.ifindex = d->ifindex,
@@ -850,7 +880,7 @@ static void describe(const struct netdev *d, struct live_info *out)
 		.rx_queues = d->rx_queues,
 		.combined_queues = d->combined_queues,
 		.has_rate = t->has_rate,
-		.pfc_rx = t->driver[0] == '\0' ? LIVE_UNKNOWN : yes_no(passes_pfc(t, d)),
+		.pfc_rx = t->driver[0] == '\0' ? LIVE_UNKNOWN : yes_no(xdp_passes_pfc(t, d)),
 		.pfc_tx = t->driver[0] == '\0' ? LIVE_UNKNOWN : yes_no(t->pfc_tx),
 		// A veth reports that it does, and the frame still carries its tag.
 		.takes_tags_off = t->has_rate ? yes_no(d->rx_vlan_offload) : LIVE_UNKNOWN,
@@ -899,6 +929,7 @@ static void xdp_close(void *drv)
 	copies_close(&p->copies);
 	socket_close(p);
 	netdev_close(&p->dev);
+	xdp_area_close(&p->area);
 	free(p->owned);
 	free(p);
 }
@@ -950,7 +981,7 @@ int xdp_open(const char *ifname, const struct live_conf *conf, struct live_port 
 		return rc;
 	}
 	p->tx_empty_bytes = p->max_frame;
-	if (!p->zero_copy && !traits_of(p->dev.driver)->has_rate)
+	if (!p->zero_copy && !xdp_traits_of(p->dev.driver)->has_rate)
 		p->tx_empty_bytes *= XDP_KERNEL_BATCH;
 	p->tx_empty_bytes = RTE_MAX(p->tx_limit_bytes, p->tx_empty_bytes);
 	*out = (struct live_port){.ops = p->long_frames ? &xdp_ops_long : &xdp_ops,

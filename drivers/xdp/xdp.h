@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // AF_XDP port: a kernel interface as a switch port, on our own rings over the process's frame pool.
 // The memory of the whole pool is registered with the kernel once per port, so a frame received on
-// one port leaves through another without a copy of ours. One queue. Where a port carries more than
-// a page, the kernel cuts frames into several buffers, and rx() puts them together.
+// one port leaves through another without a copy of ours. With live_conf.apart each port registers
+// memory of its own instead, and a frame is copied twice (area.h). One queue. Where a port carries
+// more than a page, the kernel cuts frames into several buffers, and rx() puts them together.
 //
 // The control thread opens and closes; the operations follow the thread rules of port_ops.h.
 // PFC is parsed in the XDP program, before the ring: port_ops.pause() reads its times, and the
@@ -45,9 +46,13 @@ bool xdp_is_long(uint32_t max_frame);
 // Bytes of mbuf buffer for frames up to max_frame.
 uint32_t xdp_data_room(uint32_t max_frame);
 
+// Bytes of a chunk where the port has memory of its own.
+uint32_t xdp_area_chunk(uint32_t max_frame);
+
 // Ring sizes that a configured value (0: default) comes to.
 uint32_t xdp_rx_ring(uint32_t conf);
 uint32_t xdp_tx_ring(uint32_t tx_ring_bytes); // descriptors
+uint32_t xdp_tx_limit(uint32_t tx_ring_bytes, uint32_t max_frame); // bytes
 
 // What the interface reports before it is opened; this brings it up. 0 or -errno with
 // text->err.

@@ -11,12 +11,14 @@ usage: drivers.py PORTLOOP FOREIGN_OBJ WEIR_XDP_OBJ [TEST...]
 Needs root; exit 77 without it. Makes namespaces of its own, named after its process, and removes
 them. Each test is a function whose name says what must hold.
 """
+import struct
 import sys
 import tempfile
+import time
 
 sys.dont_write_bytecode = True
 from harness import Wire, equal, inside, ip, remake, until  # noqa: E402
-from loop import LLDP, LLDP_DST, PFC_DST, Loop, frame, pfc, refused, run_tests  # noqa: E402
+from loop import APART, LLDP, LLDP_DST, PFC_DST, Loop, frame, pfc, refused, run_tests  # noqa: E402
 
 from memif_peer import SLOTS, MemifPeer  # noqa: E402
 from vhost_guest import VhostGuest  # noqa: E402
@@ -239,6 +241,45 @@ def a_full_receive_ring_loses_the_rest_and_counts_each_once():
             loop.ask("go 0")
             equal(b.recv_n(64), sent[:64], "frames that had room")
             equal(b.recv(0.1), None, "no more")
+
+
+def pool_runs_dry(size, *args):
+    """The frames wait for the link of the other port until they are all that the pool has."""
+    with Wire("a", "ea") as a, Wire("b", "eb") as b, \
+            Loop("-r", "512", *args, "xdp:swa", "xdp:swb") as loop:
+        ip("sw", "link", "set", "swb", "down")
+        until(lambda: loop.ask("stats 1")["up"] == 0, "link down is seen")
+        sent = 0
+        while loop.ask("stats 0")["missed"] == 0 and sent < 20000:
+            for _ in range(50):
+                a.send(frame(size, sent))
+                sent += 1
+            time.sleep(0.02)
+        if APART:
+            equal(loop.ask("depth 0")["depth"], 512, "buffers that wait in the ring")
+        missed = loop.ask("stats 0")["missed"]
+        ip("sw", "link", "set", "swb", "up")
+        got = b.recv_n(sent - missed)
+        numbers = [struct.unpack("!H", f[14:16])[0] for f in got]
+        equal(numbers, sorted(numbers), "order")
+        equal(got, [frame(size, n) for n in numbers], "bytes")
+        equal(b.recv(0.1), None, "no more")
+        if not 1000 < len(got) < 10000:
+            raise AssertionError(f"{len(got)} frames of the pool")
+        a.send(frame(size))
+        equal(b.recv(), frame(size), "the next frame")
+
+
+@test
+def a_port_receives_again_once_the_pool_has_frames():
+    pool_runs_dry(100)
+
+
+@test
+def a_port_of_long_frames_receives_again_once_the_pool_has_frames():
+    remake(mtu=9216)
+    pool_runs_dry(9000, "-f", "9238")
+    remake()
 
 
 @test

@@ -11,6 +11,7 @@ import traceback
 from harness import LATE_S, equal, ip, make_topology, ns, remake, remove_topology, until
 
 PORTLOOP = sys.argv[1]
+APART = ["-a"] if os.environ.get("WEIR_PORTS") == "apart" else []
 LLDP, TEST_TYPE = 0x88CC, 0x88B5
 PFC_DST = bytes.fromhex("0180c2000001")
 LLDP_DST = bytes.fromhex("0180c200000e")
@@ -43,8 +44,8 @@ class Loop:
 
     def __init__(self, *args, expect_ready=True, prefix=()):
         self.proc = subprocess.Popen(
-            ["ip", "netns", "exec", ns("sw"), *prefix, PORTLOOP, *args], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            ["ip", "netns", "exec", ns("sw"), *prefix, PORTLOOP, *APART, *args],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.facts = []
         if not expect_ready:
             out, self.err = self.proc.communicate(timeout=LATE_S)

@@ -3,8 +3,10 @@
 // receives to port 1-i, and obeys lines on standard input, one answer line each. The script beside
 // it makes the interfaces, sends the frames and judges. Everything runs on the main lcore.
 //
-//   portloop [-f MAX_FRAME] [-m MTU] [-r RX_RING] [-t TX_BYTES] [-k KEEP]... DEVICE [DEVICE]
+//   portloop [-a] [-f MAX_FRAME] [-m MTU] [-r RX_RING] [-t TX_BYTES] [-k KEEP]... DEVICE [DEVICE]
 //            [-- EAL arguments]
+//
+// -a: each xdp: port has memory of its own.
 //
 //   hold P, go P     stop or resume receiving on port P
 //   move P N         cut N bytes off the front of frames received on port P (0: none)
@@ -337,10 +339,12 @@ static void options(struct loop *l, int argc, char **argv)
 
 	l->conf.max_frame = 1522;
 	l->conf.take_over = true;
-	while ((c = getopt(argc, argv, "+f:k:m:r:t:")) != -1) {
+	while ((c = getopt(argc, argv, "+af:k:m:r:t:")) != -1) {
 		uint32_t v = (uint32_t)strtoul(optarg != NULL ? optarg : "0", NULL, 10);
 
-		if (c == 'f')
+		if (c == 'a')
+			l->conf.apart = true;
+		else if (c == 'f')
 			l->conf.max_frame = v;
 		else if (c == 'm')
 			l->conf.mtu = v;

@@ -50,6 +50,19 @@ def more_memory_than_is_free_is_refused(args):
         want(cure in text, text)
 
 
+def rings_that_take_more_memory_than_is_free_are_refused(args):
+    want(available_mb() < 66000, "the machine is too large for this test")
+    policy = """\
+switch: {name: limits, %s}
+ports: [{name: "p[1-512]", device: "xdp:none[1-512]", speed: 1G, mtu: 9000, rx_ring: 32768,
+    optional: on}]
+"""
+    status, text = run(args.weir, "-c", switch="buffer: {size: 1MB}", policy=policy)
+    want(status == 1, f"exit {status}: {text}")
+    want("not enough memory: the rings of the xdp: ports take 66048 MB" in text and
+         "make rx_ring or tx_ring of the ports smaller" in text, text)
+
+
 def forty_workers_have_rings_between_them(args):
     """1,560 of them with a flow table, and DPDK has 2,560 named areas of memory in all."""
     status, text = run(args.weir, "--allow-vdev", "-c", switch="workers: 40, flows: {max: 1024}")
@@ -86,7 +99,9 @@ def a_virtual_device_needs_a_word_of_the_operator(args):
             want(word in text, text)
 
 
-TESTS = [more_memory_than_is_free_is_refused, a_virtual_device_needs_a_word_of_the_operator,
+TESTS = [more_memory_than_is_free_is_refused,
+         rings_that_take_more_memory_than_is_free_are_refused,
+         a_virtual_device_needs_a_word_of_the_operator,
          forty_workers_have_rings_between_them, a_low_limit_of_open_files_is_raised_or_named]
 
 

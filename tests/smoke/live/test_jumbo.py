@@ -24,6 +24,7 @@ switch: {name: %(name)s, time_scale: %(scale)d, buffer: {size: 8MB}}
 ports:
   - {name: "p[1-2]", device: "xdp:sw[1-2]", speed: 10G, mtu: 9216, profile: roce}
   - {name: p3, device: "xdp:sw3", speed: 5G, mtu: 9216, profile: roce}
+%(more)s
 fdb:
   - {mac: "02:00:00:00:00:01", port: p1}
   - {mac: "02:00:00:00:00:02", port: p2}
@@ -31,6 +32,9 @@ fdb:
 profiles:
   roce: {classes: {3: {lossless: true, ingress: {static: 100KB}}}}
 """
+
+# With more than 16 xdp: ports each has memory of its own for its rings.
+MORE = '  - {name: "x[1-14]", device: "xdp:none[1-14]", speed: 10G, mtu: 1500, optional: on}'
 
 
 def sizes_in(path):
@@ -41,12 +45,13 @@ def sizes_in(path):
     return [tuple(map(int, line.split())) for line in out.splitlines()]
 
 
-def an_incast_of_long_and_short_frames_loses_none_and_is_captured_whole():
+def incast(more):
     programs = Programs(sys.argv[1])
     name = switch_name()
     slowed = ["--time-scale", str(SCALE)]
     with World(3, mtu=9216) as world:
-        switch = Switch(world, programs, name, POLICY % {"name": name, "scale": SCALE})
+        switch = Switch(world, programs, name, POLICY % {"name": name, "scale": SCALE,
+                                                       "more": more})
         path = os.path.join(world.logs, "jumbo.pcapng")
         receiver = Host(world, programs, 3, "receiver", "--listen", "--class", "3", "--speed",
                         "5G", "--mtu", "4096", *slowed).ready()
@@ -81,6 +86,7 @@ ports:
   - {name: p1, device: "xdp:sw1", speed: 10G, mtu: 9216, vlan: {untagged: 7}}
   - {name: p2, device: "xdp:sw2", speed: 10G, mtu: 9216, vlan: {untagged: 7}}
   - {name: p3, device: "xdp:sw3", speed: 10G, mtu: 9216, vlan: {tagged: [7]}}
+%(more)s
 """
 SENDER = """
 import random, socket, sys
@@ -93,10 +99,10 @@ for n in map(int, sys.argv[1:]):
 SIZES = [60, 1514, 3554, 3576, 3577, 4170, 7128, 7152, 7153, 9018, 9230]
 
 
-def broadcasts_of_every_length_leave_two_ports_whole_with_a_tag_and_without():
+def broadcasts(more):
     name = switch_name()
     with World(3, mtu=9216) as world:
-        switch = Switch(world, Programs(sys.argv[1]), name, FLOOD % {"name": name})
+        switch = Switch(world, Programs(sys.argv[1]), name, FLOOD % {"name": name, "more": more})
         sent = [str(n) for n in SIZES * 3]
 
         def send():
@@ -115,6 +121,20 @@ def broadcasts_of_every_length_leave_two_ports_whole_with_a_tag_and_without():
         want(switch.stop() == 0, switch.process.said())
 
 
+def an_incast_of_long_and_short_frames_loses_none_and_is_captured_whole():
+    incast("")
+
+
+def broadcasts_of_every_length_leave_two_ports_whole_with_a_tag_and_without():
+    broadcasts("")
+
+
+def the_same_holds_where_each_port_has_memory_of_its_own():
+    incast(MORE)
+    broadcasts(MORE)
+
+
 live.need_root("tcpdump", "tshark")
 sys.exit(live.run_tests([an_incast_of_long_and_short_frames_loses_none_and_is_captured_whole,
-                         broadcasts_of_every_length_leave_two_ports_whole_with_a_tag_and_without]))
+                         broadcasts_of_every_length_leave_two_ports_whole_with_a_tag_and_without,
+                         the_same_holds_where_each_port_has_memory_of_its_own]))

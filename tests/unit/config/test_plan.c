@@ -474,6 +474,21 @@ static void memory_of_tables_grows_with_the_square_of_the_ports(void **state)
 	assert_true(m512.total_bytes - m512.pool_bytes >= m512.table_bytes);
 }
 
+// Each of 64 frames to receive and 256 to send has half a page, a long one a page.
+static void many_xdp_ports_have_their_rings_apart_from_the_pool(void **state)
+{
+	struct memory_plan few = memory_of(PORTS(16, "")), many = memory_of(PORTS(17, ""));
+	struct memory_plan jumbo = memory_of(PORTS(17, ", mtu: 9000"));
+
+	(void)state;
+	assert_int_equal(few.apart_bytes, 0);
+	assert_int_equal(many.apart_bytes, 17 * (64 + 256) * 2048);
+	assert_int_equal(jumbo.apart_bytes, 17 * (64 + 256) * 4096);
+	// What one more port adds to the pool: the frames of its rings, or none of them.
+	assert_int_equal(few.n_frames - memory_of(PORTS(15, "")).n_frames,
+			 memory_of(PORTS(18, "")).n_frames - many.n_frames + 64 + 256);
+}
+
 static void memory_grows_with_cells_workers_and_flows(void **state)
 {
 	struct memory_plan small = memory_of(ONE_PORT(", buffer: {size: 1MB}"));
@@ -678,6 +693,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(check_passes_ports_whose_link_decides_the_speed),
 		cmocka_unit_test(ports_without_a_speed_share_a_line),
 		cmocka_unit_test(memory_of_tables_grows_with_the_square_of_the_ports),
+		cmocka_unit_test(many_xdp_ports_have_their_rings_apart_from_the_pool),
 		cmocka_unit_test(memory_grows_with_cells_workers_and_flows),
 		cmocka_unit_test(a_plan_of_64_gigabytes_is_exact_and_narrow),
 		cmocka_unit_test(equal_rows_of_ports_are_one_and_fit_80_columns),
