@@ -227,7 +227,7 @@ struct learning {
 // An address that a port's owner has just reported to control. The hash of the address selects a
 // set, and each port has one slot in each set. So a flood of addresses at one port overwrites slots
 // of that port only.
-enum { REPORTED_SETS = 64, REPORTED_NS = 50000000 };
+enum { REPORTED_SETS = 64, REPORTED_NS = 500000000 };
 struct reported {
 	_Atomic uint64_t key; // 0 while the slot changes
 	_Atomic uint64_t t_ns;

@@ -4,7 +4,7 @@
 // Without more such a station would get nothing until it speaks, and a RoCEv2 receiver speaks only
 // when it receives. Three things find it:
 //
-// - a worker has just reported the address, and control has not entered it yet (50 ms);
+// - a worker has just reported the address, and control has not entered it yet (half a second);
 // - a stale address: the station was there before its link went down, or before the switch was
 //   started;
 // - a probe: one of the frames is flooded in the highest lossy class. A station that answers it is
