@@ -25,7 +25,7 @@ IMAGE = "build/weir-image.tar"
 commands = functools.partial(page.commands, "virtual.md")
 
 
-def run(words, lines="", timeout=1500):
+def run(words, lines="", timeout=3600):
     return subprocess.run(words, cwd=live.ROOT, input=lines, capture_output=True, text=True,
                           timeout=timeout)
 
