@@ -14,7 +14,7 @@ struct policy;
 
 enum { ORDER_TEXT_LEN = 512, ORDER_NO_PORT = -1 };
 
-// What the workers must do before the answer. On a virtual clock their next step does it.
+// The workers must do this before the answer. On a virtual clock their next step does it.
 enum order_wait {
 	ORDER_DONE, // nothing
 	ORDER_ACK, // they acknowledge `token` (switch_request_done)

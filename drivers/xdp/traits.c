@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-// What a driver does with PFC frames that software sends or wants to see. A NIC that is not listed
-// is taken to consume received ones, as most MACs do. Intel's 1G MACs hand control frames on like
+// A driver may keep PFC frames that software sends or wants to see. A NIC that is not listed is
+// taken to consume received ones, as most MACs do. Intel's 1G MACs hand control frames on like
 // any others as long as 802.3x flow control is off (docs/nics.md).
 static const struct xdp_traits driver_traits[] = {
 	{"veth", false, true, true, .unfinished = true},

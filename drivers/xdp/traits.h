@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernel's drivers do with the frames of an AF_XDP port, by their names.
+// The kernel's drivers by name: which of them pass PFC, have a real speed, or leave checksums open.
 #pragma once
 
 #include <stdbool.h>

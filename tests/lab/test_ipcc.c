@@ -443,8 +443,8 @@ struct told {
 	uint64_t cnps[2]; // of the senders at ports 0 and 1
 };
 
-// What the senders get after n_flood new queue pairs of ports 2 and 3. With two workers each flood
-// shares a table with one of the senders.
+// Ports 2 and 3 open n_flood new queue pairs each, then the senders meet. With two workers each
+// flood shares a table with one of the senders.
 static struct told told_after_a_flood(unsigned n_flood)
 {
 	const struct bench_opts o = {.seed = 1, .adjust = small_table};
