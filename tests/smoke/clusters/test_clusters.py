@@ -105,10 +105,19 @@ class Cluster:
         os.close(its)
         return swept, ours
 
+    def hangs(self, *_):
+        left = subprocess.run(["ps", "-eo", "pid,ppid,stat,wchan:20,args"], capture_output=True,
+                              text=True, check=False).stdout
+        raise AssertionError(f"not over after {ENDS_S} s\n{left}"
+                             f"{(self.folder / 'log').read_text()[-10000:]}")
+
     def __enter__(self):
+        signal.signal(signal.SIGALRM, self.hangs)
+        signal.alarm(ENDS_S)
         return self
 
     def __exit__(self, *_):
+        signal.alarm(0)
         self.stack.close()
 
 
