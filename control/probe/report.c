@@ -170,7 +170,7 @@ void probe_report_json(const struct probe_report *r, FILE *out)
 		struct json_object *m = json_object_new_object();
 
 		add_report_text(m, "verdict", verdicts[r->results[i].verdict]);
-		if (r->results[i].verdict == PROBE_CANNOT)
+		if (r->results[i].why[0] != '\0')
 			add_report_text(m, "why", r->results[i].why);
 		json_object_object_add(list, probe_measures[i].name, m);
 	}
