@@ -10,6 +10,7 @@
 #include "control/lab/metric_control.h"
 #include "control/observe/observe.h"
 #include "dataplane/base/units.h"
+#include "dataplane/policy.h"
 #include "dataplane/qos/shaper.h"
 #include "dataplane/switch_flows.h"
 
@@ -723,7 +724,7 @@ const struct expr_func expr_funcs[] = {
 	 "PFC frames sent, one for each class they name, XON included; without X by all switches",
 	 .get = {.pause = PAUSE_FRAMES, FACT(PFC_tx_pause)}},
 	{"pauses_received", BY_COUNT, EXPR_COUNT, HC | SPQ | ALL_S, "[X]",
-	 "the same of PFC frames received",
+	 "the same of PFC frames received, for lossless classes",
 	 .get = {.pause = PAUSE_FRAMES | PAUSE_RECEIVED, FACT(PFC_rx_pause)}},
 	{"xoffs", BY_COUNT, EXPR_COUNT, HC | SPQ | ALL_S, "[X]",
 	 "times that the neighbour was paused anew: refreshes and XON left out",

@@ -13,6 +13,7 @@
 #include "control/lab/report_rows.h"
 #include "control/observe/fact.h"
 #include "control/observe/observe.h"
+#include "dataplane/policy.h"
 #include "dataplane/qos/watchdog.h"
 
 enum { MAX_ROWS = 20, TEXT_LEN = 400, SHOWN_CONGESTED = 4 };
@@ -215,12 +216,13 @@ static bool sent_pause(const struct weir_switch *sw, unsigned port, unsigned cls
 void report_why_line(const struct run *r, FILE *out)
 {
 	struct chain_congested list[SHOWN_CONGESTED];
-	uint32_t n;
+	uint32_t n = chain_fabric_congested(r->fabric, list, SHOWN_CONGESTED);
+	bool found = r->fabric->chain->chain.n != 0;
 
-	if (r->fabric->chain->chain.n != 0 || !find_place(r, &(struct place){0}, sent_pause))
+	if (found ? n == 0 : !find_place(r, &(struct place){0}, sent_pause))
 		return;
-	n = chain_fabric_congested(r->fabric, list, SHOWN_CONGESTED);
-	fputs("why: no deadlock and no host at the root of PAUSE: ", out);
+	fputs(found ? "why, besides: "
+		    : "why: no deadlock and no host at the root of PAUSE: ", out);
 	for (uint32_t i = 0; i < n && i < SHOWN_CONGESTED; i++)
 		fprintf(out, "%s%s.p%u.%u%s", i == 0 ? "" : ", ",
 			r->sc->switches[list[i].queue.sw].name, list[i].queue.port + 1u,

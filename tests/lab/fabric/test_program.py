@@ -82,6 +82,11 @@ class Program(unittest.TestCase):
         self.assertIn("why: no deadlock and no host at the root of PAUSE: s1.p33.3 was offered "
                       "more than its port sends\n", done.stdout)
 
+    def test_a_full_port_beside_a_storm_is_told_too(self):
+        done = lab("run", os.path.join(ROOT, "conf/lab/storm-two-way-forward.yaml"), "--quiet")
+        self.assertRegex(done.stdout, r"(?m)^storm +s1\.p3\.3 <- s2\.p2\.3 <- host h4 \(storm ")
+        self.assertIn("\nwhy, besides: s2.p1.3 was offered more than its port sends\n", done.stdout)
+
     def test_a_run_in_which_nothing_arrives_is_told(self):
         for fault, told in (("[]", False), ("[{at: 0s, port: s1.p2, tx_off: {}}]", True)):
             done = lab("run", PAIR, "--quiet", "--set", f"faults={fault}", "--set",
