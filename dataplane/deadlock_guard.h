@@ -4,6 +4,7 @@
 // worker that owns the port of arrival.
 #pragma once
 
+#include "dataplane/policy.h"
 #include "dataplane/switch_impl.h"
 
 // The port of departure is known, and in a group: a frame that turns back gets class and queue by

@@ -24,6 +24,7 @@
 #pragma once
 
 #include "dataplane/packet/edit.h"
+#include "dataplane/policy.h"
 #include "dataplane/switch_impl.h"
 
 #define FLOW_MICE_FIELD ((uint64_t)ELEPHANT_MICE_MAX << FLOW_MICE_BIT)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/microbursts.h"
 
+#include "dataplane/policy.h"
+
 // The highest value of the window. The next window begins with what is there now.
 static uint64_t take_peak(gauge_t *max, gauge_t *before, uint64_t now)
 {

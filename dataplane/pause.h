@@ -13,6 +13,8 @@
 
 #include "dataplane/switch_impl.h"
 
+struct policy;
+
 // Sends the PFC frame that is due, if any. Returns when the next one is.
 uint64_t pause_send_now(struct worker *w, struct port *p);
 static inline uint64_t pause_send(struct worker *w, struct port *p)

@@ -2,6 +2,7 @@
 #include "dataplane/peer_pause.h"
 
 #include "dataplane/packet/pfc_frame.h"
+#include "dataplane/policy.h"
 #include "dataplane/storm.h"
 
 static void obey(struct worker *w, struct port *p, const struct pfc_times *times)

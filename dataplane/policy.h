@@ -12,6 +12,8 @@
 
 #include "dataplane/base/port_no.h"
 #include "dataplane/forward/mac_move.h"
+#include "dataplane/forward/route_params.h"
+#include "dataplane/forward/vlan.h"
 #include "dataplane/frame.h"
 #include "dataplane/packet/classify.h"
 #include "dataplane/packet/trim.h"
@@ -29,17 +31,9 @@
 #include "dataplane/roce/params.h"
 
 enum {
-	POLICY_MAX_SVIS = 126,
-	// Numbers of layer 3 interfaces (iface.h): routed ports have their own, SVIs follow.
-	IFACE_SVI = POLICY_MAX_PORTS,
-	N_IFACES = IFACE_SVI + POLICY_MAX_SVIS,
 	// Memory that a switch keeps for each port at most, and for each pair of ports (switch.c).
 	POLICY_PORT_BYTES = 64 << 10,
 	POLICY_PAIR_BYTES = N_PGS * N_QUEUES * 4 + N_QUEUES * 8,
-	POLICY_NAME_LEN = 32,
-	N_VLANS = 4096,
-	MAX_PORT_ADDRS = 16,
-	MAX_NEXTHOPS = 64, // of one route
 };
 
 struct policy_queue {
@@ -48,104 +42,7 @@ struct policy_queue {
 	struct ipcc_params ipcc; // `enabled` false: sends no notifications
 };
 
-// What is done to frames of one class that are mice, or of an elephant. ELEPHANT_KEEP: nothing.
-enum { ELEPHANT_KEEP = 0xff };
-struct elephant_action {
-	uint8_t color; // enum color
-	uint8_t cls; // in which they leave; their account stays
-	uint8_t dscp; // with which they leave, unless `remark` or a guard gives another
-};
-enum flow_size { SIZE_PLAIN, SIZE_MOUSE, SIZE_ELEPHANT, N_SIZES };
-
-struct policy_vlan {
-	uint64_t tagged[N_VLANS / 64]; // bit per VID: the port carries it tagged
-	uint16_t untagged; // VID of untagged frames in both directions; 0: refuses untagged frames
-	bool trunk; // takes frames with a VID; else only untagged and priority-tagged frames
-};
-
-// ---- routing
-
-enum ip_family { FAMILY_V4 = 4, FAMILY_V6 = 6 };
-
-// Network order; an IPv4 address is the first four bytes, the others are 0.
-struct policy_addr {
-	uint8_t family; // enum ip_family
-	uint8_t len; // of the prefix it is given with
-	uint8_t ip[16];
-};
-
-enum nexthop_kind {
-	NEXTHOP_GIVEN, // by port and mac
-	NEXTHOP_GATEWAY, // addr, on the port's link; its MAC is found by ARP or ND
-	NEXTHOP_LINK, // the destination itself is on the port's link
-	NEXTHOP_SELF, // an address of the switch
-	NEXTHOP_NONE, // leads nowhere: frames are dropped as no-route
-	NEXTHOP_BLACKHOLE, // frames are dropped as blackhole
-};
-
-struct policy_nexthop {
-	uint16_t kind; // enum nexthop_kind; as wide as the port, so that no byte is without a value
-	port_no_t port; // or the number of an SVI
-	uint8_t mac[6]; // NEXTHOP_GIVEN
-	struct policy_addr addr; // NEXTHOP_GATEWAY
-	uint16_t track; // NEXTHOP_GIVEN: what lies behind it, for switch_track_nexthops; 0: none
-};
-
-static_assert(sizeof(struct policy_nexthop) == 30, "it is compared as bytes, so it has no gap");
-
-// Whether a next hop leads on to what its `track` names.
-typedef bool nexthop_leads_fn(void *arg, const struct policy_nexthop *h);
-
-// Frames of one flow take one of n equal next hops.
-struct policy_group {
-	uint32_t first; // in nexthops
-	uint32_t n; // 1 to MAX_NEXTHOPS
-};
-
-struct policy_prefix {
-	struct policy_addr to; // bits beyond len are 0
-	uint32_t group;
-};
-
-struct policy_neighbour {
-	struct policy_addr addr;
-	port_no_t port; // or the number of an SVI
-	uint8_t mac[6];
-};
-
-enum ecmp_by { ECMP_5TUPLE, ECMP_5TUPLE_QP };
-
-struct policy_routes {
-	bool any; // some port is routed, or some VLAN
-	bool compact; // many switches in one process: small tables rather than the fastest
-	uint8_t ecmp_by; // enum ecmp_by
-	uint64_t ecmp_seed;
-	uint32_t n_prefixes, n_groups, n_nexthops, n_neighbours;
-	struct policy_prefix *prefixes; // also connected ones and the switch's own; no two equal
-	struct policy_group *groups;
-	struct policy_nexthop *nexthops;
-	struct policy_neighbour *neighbours; // static ones
-};
-
-// A routed VLAN: the bridge carries it, and the switch has addresses in it.
-struct policy_svi {
-	char name[POLICY_NAME_LEN]; // "vlan100"
-	uint16_t vid; // 0: a free place
-	uint8_t mac[6]; // the router's there
-	uint8_t n_addrs;
-	uint32_t mtu; // IP MTU
-	struct policy_addr addrs[MAX_PORT_ADDRS];
-};
-
-// ---- what a port may cost the others
-
-enum limit_kind {
-	LIMIT_COPP, // of each kind of frame that it hands to control
-	LIMIT_BROADCAST, // storm control
-	LIMIT_UNKNOWN_UNICAST,
-	LIMIT_MULTICAST,
-	N_LIMIT_KINDS,
-};
+// ---- what control does at a port
 
 struct loop_params {
 	bool on; // sends probes
@@ -214,7 +111,7 @@ struct policy_port {
 	uint8_t unpaused_pgs;
 	struct frame by_tos[N_TOS]; // untagged IP frames; but for mbuf, time, length and kind
 	struct policy_addr addrs[MAX_PORT_ADDRS];
-	struct policer_params limit[N_LIMIT_KINDS];
+	struct policer_params limit[N_LIMIT_KINDS]; // by enum limit_kind
 	struct loop_params loop;
 	struct lldp_params lldp;
 	struct auto_ecn_params auto_ecn[N_QUEUES];
@@ -285,11 +182,6 @@ struct policy {
 	struct route_table *table; // made of routes by the switch that runs the policy, and its own
 	struct policy_port ports[]; // n_ports
 };
-
-static inline bool vlan_bit(const uint64_t *set, unsigned vid)
-{
-	return set[vid / 64] >> (vid % 64) & 1;
-}
 
 // The interface number of a VLAN's SVI; 0: it has none.
 static inline port_no_t policy_svi_of(const struct policy *p, unsigned vid)

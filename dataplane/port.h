@@ -13,9 +13,17 @@
 #include <rte_common.h>
 
 #include "dataplane/fifo.h"
-#include "dataplane/policy.h"
 #include "dataplane/port_ops.h"
 #include "dataplane/qos/cause.h"
+#include "dataplane/qos/egress.h"
+#include "dataplane/qos/guard.h"
+#include "dataplane/qos/pfc.h"
+#include "dataplane/qos/pg.h"
+#include "dataplane/qos/policer.h"
+#include "dataplane/qos/sched.h"
+#include "dataplane/qos/shaper.h"
+#include "dataplane/qos/watchdog.h"
+#include "dataplane/qos/wred.h"
 #include "dataplane/switch.h"
 #include "dataplane/switch_flows.h"
 
@@ -27,6 +35,7 @@ enum {
 };
 
 struct ipcc_rt;
+struct policy_port;
 
 // One class of one egress port.
 struct __rte_cache_aligned queue {

@@ -7,6 +7,7 @@
 // worker that owns the port of arrival.
 #pragma once
 
+#include "dataplane/policy.h"
 #include "dataplane/switch_impl.h"
 
 // Whether frames of the port go to control for this reason.

@@ -4,6 +4,7 @@
 // by the worker that owns the port.
 #pragma once
 
+#include "dataplane/policy.h"
 #include "dataplane/storm.h"
 
 void rx_guard_look(struct worker *w, struct port *p);

@@ -2,6 +2,7 @@
 #include "dataplane/storm.h"
 
 #include "dataplane/pause.h"
+#include "dataplane/policy.h"
 
 // ---- storms
 

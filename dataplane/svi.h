@@ -15,6 +15,8 @@
 
 #include "dataplane/switch_impl.h"
 
+struct policy;
+
 // Copies a frame to a group to control if it concerns the SVI: ARP or neighbour discovery for its
 // addresses, or news of a neighbour. svi: the interface number.
 void svi_snoop(struct worker *w, struct port *p, const struct frame *f, const struct pkt_info *pkt,

@@ -15,12 +15,13 @@
 #include "dataplane/base/counter.h"
 #include "dataplane/drop.h"
 #include "dataplane/event.h"
-#include "dataplane/policy.h"
+#include "dataplane/qos/policer.h"
 #include "dataplane/port_ops.h"
 #include "dataplane/qos/cause.h"
 #include "dataplane/switch_punt.h"
 
 struct fdb_port;
+struct policy;
 struct rte_mempool;
 struct tap;
 struct weir_switch;
@@ -176,6 +177,7 @@ bool switch_device_replaced(struct weir_switch *sw, unsigned port);
 bool switch_requests_done(const struct weir_switch *sw);
 bool switch_admission_held(const struct weir_switch *sw); // control wants it stopped
 bool switch_tx_enabled(const struct weir_switch *sw, unsigned port, int queue);
+// The driver has a link, and nothing keeps the port down: no escalation of a watchdog, no loop.
 bool switch_link_up(const struct weir_switch *sw, unsigned port);
 // The port's device does not exist. Updated with the links, and when a device is replaced.
 bool switch_device_gone(const struct weir_switch *sw, unsigned port);

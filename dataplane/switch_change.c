@@ -2,6 +2,7 @@
 #include "dataplane/switch_change.h"
 
 #include "dataplane/base/bits.h"
+#include "dataplane/policy.h"
 #include "dataplane/qos/headroom.h"
 #include "dataplane/switch_impl.h"
 

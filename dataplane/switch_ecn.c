@@ -3,6 +3,7 @@
 
 #include <rte_malloc.h>
 
+#include "dataplane/policy.h"
 #include "dataplane/switch_impl.h"
 
 bool switch_set_curve(struct weir_switch *sw, unsigned port, unsigned queue,

@@ -7,10 +7,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dataplane/policy.h"
+#include "dataplane/qos/elephant.h"
 #include "dataplane/roce/flow.h"
 #include "dataplane/roce/ipcc.h"
 
+struct policy;
 struct weir_switch;
 
 struct flow_row {

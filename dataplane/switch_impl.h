@@ -341,6 +341,7 @@ struct impair;
 struct storm_port;
 struct storm_rates;
 struct pause_answers;
+struct vtep;
 
 // Control's side of the watchdog (switch_watchdog.c); only control touches it.
 struct storms {

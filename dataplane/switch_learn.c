@@ -4,6 +4,7 @@
 // frames. So each loop of control takes a bounded number of reports, and a port makes at most one
 // record of each kind in a loop: the first address in full, and the number of those that followed.
 #include "dataplane/forward/vtep.h"
+#include "dataplane/policy.h"
 #include "dataplane/switch_impl.h"
 
 enum {

@@ -16,6 +16,7 @@
 #include <rte_malloc.h>
 
 #include "dataplane/packet/loop_frame.h"
+#include "dataplane/policy.h"
 #include "dataplane/switch_impl.h"
 
 enum { RING_HEARD = 1024, TAGGED_A_ROUND = 16 };

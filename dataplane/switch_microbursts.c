@@ -7,6 +7,7 @@
 
 #include <rte_malloc.h>
 
+#include "dataplane/policy.h"
 #include "dataplane/switch_impl.h"
 
 // Windows of records of all parts that wait while the control thread is late.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The numbers of a switch, as control reads them: the balance, counters and states of ports, pools,
 // the address table, causes of PAUSE. A reader changes nothing, and workers go on meanwhile.
+#include "dataplane/policy.h"
 #include "dataplane/switch.h"
 
 #include "dataplane/microbursts.h"

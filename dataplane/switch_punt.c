@@ -6,6 +6,7 @@
 #include <rte_malloc.h>
 
 #include "dataplane/frame_ring.h"
+#include "dataplane/policy.h"
 #include "dataplane/svi.h"
 
 enum {

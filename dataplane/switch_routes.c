@@ -7,6 +7,7 @@
 
 #include <rte_malloc.h>
 
+#include "dataplane/policy.h"
 #include "dataplane/svi.h"
 
 enum { NAME_LEN = 64 };

@@ -8,8 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dataplane/policy.h"
+#include "dataplane/forward/route_params.h"
 
+struct policy;
 struct weir_switch;
 
 // Makes the route table of a policy that is to be published, if it needs one. -ENOMEM: there is no

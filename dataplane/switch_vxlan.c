@@ -6,6 +6,7 @@
 
 #include <rte_malloc.h>
 
+#include "dataplane/policy.h"
 #include "dataplane/vxlan.h"
 
 // Control's side of the tunnels of a switch; made with the first policy that has any.

@@ -14,6 +14,7 @@
 
 #include <rte_malloc.h>
 
+#include "dataplane/policy.h"
 #include "dataplane/svi.h"
 
 enum {

@@ -6,6 +6,7 @@
 #include <rte_malloc.h>
 
 #include "dataplane/forward/route.h"
+#include "dataplane/policy.h"
 #include "dataplane/switch_impl.h"
 
 int switch_set_zones(struct weir_switch *sw, const struct zone_station *s, uint32_t n)

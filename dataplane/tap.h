@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "dataplane/base/counter.h"
-#include "dataplane/policy.h"
+#include "dataplane/base/port_no.h"
 
 enum { TAP_MAX_SNAPLEN = 16384, TAP_MAX_RECORDS = 1 << 20 };
 

@@ -12,6 +12,7 @@
 //   trimmed = trim_sent + trim_dropped + frames that wait
 #pragma once
 
+#include "dataplane/policy.h"
 #include "dataplane/switch_impl.h"
 
 // frame.trim_from: class and queue that a trimmed frame was for.

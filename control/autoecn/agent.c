@@ -8,6 +8,7 @@
 
 #include "dataplane/base/bits.h"
 #include "dataplane/base/units.h"
+#include "dataplane/policy.h"
 #include "dataplane/switch.h"
 #include "dataplane/switch_ecn.h"
 #include "dataplane/switch_flows.h"

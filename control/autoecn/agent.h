@@ -12,9 +12,10 @@
 
 #include "control/autoecn/rule.h"
 #include "dataplane/base/port_no.h"
-#include "dataplane/policy.h"
+#include "dataplane/qos/wred.h"
 
 struct autoecn;
+struct policy;
 struct weir_switch;
 
 struct autoecn_change {
@@ -65,21 +66,9 @@ bool autoecn_new_policy(struct autoecn *a, uint64_t now_ns, char *err, unsigned 
 bool autoecn_view(const struct autoecn *a, unsigned port, unsigned queue,
 		  struct autoecn_view *out);
 
-// The curves of a queue that are in force: those of auto ECN, else the policy's. Inline, because
-// tests have views of their own.
-static inline struct wred_params autoecn_wred(const struct autoecn *a,
-					      const struct policy *p, unsigned port,
-					      unsigned queue)
-{
-	struct wred_params wred = p->ports[port].queue[queue].wred;
-	struct autoecn_view view;
-
-	if (autoecn_view(a, port, queue, &view))
-		for (unsigned color = 0; color < N_COLORS; color++)
-			wred.curve[color] = wred_curve_of(view.now.kmin_bytes, view.now.kmax_bytes,
-							  view.now.pmax_ppm);
-	return wred;
-}
+// The curves of a queue that are in force: those of auto ECN, else the policy's.
+struct wred_params autoecn_wred(const struct autoecn *a, const struct policy *p, unsigned port,
+				unsigned queue);
 
 // The i-th of the latest changes, the oldest first; NULL: there is none.
 const struct autoecn_change *autoecn_change(const struct autoecn *a, unsigned i);

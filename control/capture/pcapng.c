@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dataplane/drop.h"
+#include "dataplane/packet/classify.h"
 
 // A block while it is put together: type, length, body, and the length again.
 enum { BLOCK_ROOM = PCAPNG_MAX_FRAME + 4 * PCAPNG_MAX_TEXT, BLOCK_LEN_AT = 4 };

@@ -11,6 +11,7 @@
 #include "control/config/compile.h"
 #include "control/config/plan.h"
 #include "dataplane/base/units.h"
+#include "dataplane/policy.h"
 
 enum { ERR_LEN = 256, FLOOR_FRAMES = 2 };
 static const uint64_t NO_MARKS = 1ull << 36; // as kmin

@@ -4,6 +4,10 @@
 #pragma once
 
 #include "control/config/model.h"
+#include "dataplane/qos/egress.h"
+#include "dataplane/qos/guard.h"
+
+struct policy;
 
 // ---- rules between the keys of a policy that no row of the schema can see
 // A rule is a named function. It looks at one subject and reports into x->s. Features have tables

@@ -4,6 +4,7 @@
 #include "control/config/compile.h"
 
 #include "dataplane/base/units.h"
+#include "dataplane/policy.h"
 
 enum { DEFAULT_RATE_PART = 10 }; // of the slowest port, at most
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "control/config/compile.h"
+#include "dataplane/policy.h"
 
 // ---- groups
 // The port's guard or its profile's, whichever names the group; NULL: the port is in none.

@@ -9,6 +9,7 @@
 #include "control/config/compile.h"
 #include "control/config/plan.h"
 #include "dataplane/base/units.h"
+#include "dataplane/policy.h"
 #include "dataplane/roce/flow.h"
 #include "dataplane/roce/ipcc.h"
 #include "dataplane/roce/pairing.h"

@@ -11,7 +11,8 @@
 #include "control/base/schema.h"
 #include "control/config/routes.h"
 #include "dataplane/forward/vtep.h"
-#include "dataplane/policy.h"
+#include "dataplane/forward/route_params.h"
+#include "dataplane/qos/wred.h"
 #include "drivers/xdp/keep.h"
 
 struct cfg_workers {

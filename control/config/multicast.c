@@ -6,6 +6,7 @@
 
 #include "control/config/compile.h"
 #include "dataplane/forward/fdb.h"
+#include "dataplane/policy.h"
 
 // Of link-local protocols, 802.1Q 8.6.3. No bridge forwards these.
 static const uint8_t reserved[] = {0x01, 0x80, 0xc2, 0, 0};

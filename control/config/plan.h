@@ -9,7 +9,8 @@
 #include <stdio.h>
 
 #include "control/config/config.h"
-#include "dataplane/policy.h"
+#include "dataplane/base/port_no.h"
+#include "dataplane/qos/pg.h"
 
 // Mistakes and warnings to stderr (with json: all in one object on out), or "FILE: ok (3 ports,
 // ...)". 0: the policy can be loaded; 2: it cannot, or with strict it has a warning.
@@ -41,6 +42,8 @@ uint64_t plan_alone_cells(const struct threshold *t, uint64_t pool);
 uint64_t plan_xon_alone_cells(const struct pg_params *pg, uint64_t pool);
 // The list of all queues, for the plan.
 struct json_object;
+struct policy;
+struct policy_port;
 struct json_object *plan_queues_json(const struct policy *p);
 
 // ---- whether ECN marks before PFC pauses (plan_ecn.c)

@@ -8,6 +8,7 @@
 #include "control/config/model.h"
 #include "control/config/plan.h"
 #include "dataplane/base/bits.h"
+#include "dataplane/policy.h"
 
 static uint64_t longest_pause_ns(const struct policy_port *p)
 {

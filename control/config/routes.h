@@ -5,10 +5,11 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "dataplane/base/compiler.h"
-#include "dataplane/policy.h"
+#include "dataplane/forward/route_params.h"
 
 struct config;
 

@@ -5,6 +5,8 @@
 #include "control/config/compile.h"
 #include "dataplane/base/bits.h"
 #include "dataplane/base/units.h"
+#include "dataplane/policy.h"
+#include "dataplane/qos/shaper.h"
 
 static bool class_trims(const struct cfg_class *c)
 {

@@ -7,6 +7,7 @@
 #include "control/config/addr.h"
 #include "control/config/compile.h"
 #include "dataplane/packet/vxlan.h"
+#include "dataplane/policy.h"
 
 // ---- addresses
 static bool parse_station(const struct cfg_val *v, struct policy_addr *out, struct diag_sink *s)

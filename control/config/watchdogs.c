@@ -5,6 +5,7 @@
 #include "control/config/compile.h"
 #include "dataplane/base/bits.h"
 #include "dataplane/base/units.h"
+#include "dataplane/policy.h"
 
 static bool has_keys(const struct cfg_watchdog *w)
 {

@@ -17,6 +17,7 @@
 #include "control/capture/capture_wire.h"
 #include "control/observe/fact.h"
 #include "dataplane/base/units.h"
+#include "dataplane/policy.h"
 #include "dataplane/tap.h"
 
 enum {

@@ -5,7 +5,6 @@
 
 #include <stdint.h>
 
-#include "dataplane/policy.h"
 
 struct cnplog;
 struct json_object;

@@ -26,6 +26,7 @@
 #include "drivers/live.h"
 
 struct config_port_open;
+struct policy;
 
 struct daemon {
 	const struct options *opt;

@@ -18,10 +18,10 @@
 #include <stdint.h>
 
 #include "dataplane/event.h"
-#include "dataplane/policy.h"
 
 struct json_object;
 struct eventlog;
+struct policy;
 
 enum { EVENTLOG_KEPT = 1000, EVENTLOG_ALARMS = 200, LOG_BURST = 10 };
 

@@ -13,6 +13,7 @@
 #include "control/daemon/daemon.h"
 #include "control/daemon/journal.h"
 #include "dataplane/base/units.h"
+#include "dataplane/policy.h"
 
 enum {
 	WRITE_EVERY_NS = 2 * SECOND_NS,

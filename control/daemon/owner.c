@@ -3,6 +3,7 @@
 
 #include "control/daemon/daemon.h"
 #include "control/microbursts/burstlog.h"
+#include "dataplane/policy.h"
 
 // The parts of the daemon that keep the policy take the new one. The services have taken it before.
 // Their events of that moment have the port names of the old policy.

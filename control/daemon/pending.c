@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/daemon/pending.h"
 
+#include "dataplane/policy.h"
+
 void pending_start(struct pending *p, enum pending_kind kind, uint64_t request, uint64_t now_ns)
 {
 	*p = (struct pending){.kind = kind, .request = request,

@@ -23,6 +23,7 @@
 #include "control/orders/flow_pair.h"
 #include "control/orders/inof_zones.h"
 #include "control/orders/orders.h"
+#include "dataplane/policy.h"
 #include "dataplane/switch_flows.h"
 
 enum { CONFIRM_MAX_MS = 86400000 };

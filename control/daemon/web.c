@@ -20,6 +20,7 @@
 #include "control/observe/frames.h"
 #include "control/page/page.h"
 #include "dataplane/base/units.h"
+#include "dataplane/policy.h"
 
 enum {
 	WORD = 64,

@@ -16,6 +16,7 @@
 
 #include "control/daemon/daemon.h"
 #include "dataplane/base/units.h"
+#include "dataplane/policy.h"
 #include "dataplane/worker.h"
 #include "drivers/live.h"
 #include "drivers/standin/standin.h"

@@ -8,6 +8,7 @@
 #include "control/config/config.h"
 #include "control/inof/registry.h"
 #include "control/instance/service.h"
+#include "dataplane/policy.h"
 #include "dataplane/switch.h"
 #include "dataplane/switch_punt.h"
 #include "dataplane/switch_zones.h"

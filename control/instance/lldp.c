@@ -8,6 +8,7 @@
 #include "control/instance/service.h"
 #include "control/lldp/local.h"
 #include "dataplane/base/units.h"
+#include "dataplane/policy.h"
 #include "dataplane/switch.h"
 #include "dataplane/switch_punt.h"
 

@@ -6,6 +6,7 @@
 
 #include "control/lab/expr.h"
 #include "dataplane/base/units.h"
+#include "dataplane/policy.h"
 #include "dataplane/qos/pfc.h"
 #include "dataplane/qos/pg.h"
 

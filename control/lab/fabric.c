@@ -15,6 +15,7 @@
 #include "control/lab/operator.h"
 #include "control/observe/observe.h"
 #include "dataplane/base/units.h"
+#include "dataplane/policy.h"
 #include "dataplane/switch_impair.h"
 #include "dataplane/switch_punt.h"
 #include "dataplane/switch_routes.h"

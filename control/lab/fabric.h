@@ -65,6 +65,7 @@ struct chain_fabric;
 struct discovery;
 struct lab_inof;
 struct operator;
+struct policy;
 
 struct fabric {
 	const struct scenario *sc;

@@ -16,6 +16,7 @@
 #include "control/lab/fabric.h"
 #include "dataplane/base/units.h"
 #include "dataplane/fifo.h"
+#include "dataplane/policy.h"
 
 enum {
 	CM_ROOM = 384, // frames of connection management are stored whole

@@ -9,6 +9,7 @@
 #include "control/inof/registry.h"
 #include "control/lab/tunnels.h"
 #include "control/lab/without.h"
+#include "dataplane/policy.h"
 
 enum { MAX_MAPS = 64, SHOWN_NAMES = 4 };
 

@@ -21,6 +21,7 @@
 #include "control/observe/columns.h"
 #include "control/observe/frames.h"
 #include "control/page/page.h"
+#include "dataplane/policy.h"
 
 enum { BISECTIONS = 200, SWEEP_PER_DECADE = 400, SWEEP_DECADES = 6 };
 static const double smallest_p = 1e-9, lowest_hz = 1.0, longest_step_s = 1e-6;

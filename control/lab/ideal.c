@@ -11,6 +11,7 @@
 #include "control/lab/workload.h"
 #include "dataplane/base/units.h"
 #include "dataplane/packet/wire.h"
+#include "dataplane/policy.h"
 #include "dataplane/qos/shaper.h"
 #include "drivers/nic/frames.h"
 #include "drivers/nic/requester.h"

@@ -5,6 +5,7 @@
 
 #include "control/lab/fabric.h"
 #include "dataplane/packet/wire.h"
+#include "dataplane/policy.h"
 #include "dataplane/qos/watchdog.h"
 
 void storm_log_fini(struct storm_log *l)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "control/lab/fabric.h"
+#include "dataplane/policy.h"
 
 static uint64_t level_queue_bytes(const struct weir_switch *sw, const struct level *l)
 {

@@ -9,7 +9,8 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "dataplane/policy.h"
+#include "dataplane/base/port_no.h"
+
 
 struct fabric;
 

@@ -8,6 +8,7 @@
 #include "control/base/schema.h"
 #include "control/lab/metric.h"
 #include "dataplane/base/units.h"
+#include "dataplane/policy.h"
 
 // One function of a text while it is measured: opened at the beginning of its window, sampled,
 // closed at the end, then its values are read. Expectations have one window, records one after the

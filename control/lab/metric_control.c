@@ -5,6 +5,7 @@
 #include "control/inof/registry.h"
 #include "control/lldp/agent.h"
 #include "control/microbursts/burstlog.h"
+#include "dataplane/policy.h"
 
 static const struct instance *switch_instance(const struct metric_part *at)
 {

@@ -22,6 +22,7 @@
 #include "control/observe/fact.h"
 #include "control/observe/observe.h"
 #include "dataplane/base/units.h"
+#include "dataplane/policy.h"
 #include "dataplane/qos/shaper.h"
 
 enum { PATH_LEN = 4096 };

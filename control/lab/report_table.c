@@ -12,6 +12,7 @@
 #include "control/lab/operator.h"
 #include "control/lab/report_rows.h"
 #include "control/lab/without.h"
+#include "dataplane/policy.h"
 
 enum { MAX_ROWS = 20, TEXT = 32 };
 

@@ -7,6 +7,7 @@
 
 #include "dataplane/forward/vtep.h"
 #include "dataplane/packet/wire.h"
+#include "dataplane/policy.h"
 
 enum { NO_HOST = UINT32_MAX };
 

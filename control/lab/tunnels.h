@@ -7,6 +7,8 @@
 #include "control/config/routes.h"
 #include "control/lab/routes.h"
 
+struct policy;
+
 // Whether the port leads to a switch: it routes, the others bridge.
 bool tunnels_port(const struct scenario *sc, uint32_t sw, uint32_t port);
 

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "dataplane/policy.h"
+
 const char *const mechanism_words[N_MECHANISMS + 1] = {
 #define X(id, word, ...) [MECHANISM_##id] = #word,
 	LAB_MECHANISMS(X)

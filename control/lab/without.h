@@ -6,7 +6,8 @@
 
 #include "control/base/schema.h"
 #include "control/lab/scenario.h"
-#include "dataplane/policy.h"
+
+struct policy;
 
 // Words, and what taking them away means.
 #define LAB_MECHANISMS(X)                                                                          \

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dataplane/policy.h"
+#include "dataplane/forward/route_params.h"
 
 struct nlmsghdr;
 

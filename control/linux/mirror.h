@@ -16,7 +16,7 @@
 
 #include "control/linux/message.h"
 #include "dataplane/base/compiler.h"
-#include "dataplane/policy.h"
+#include "dataplane/forward/route_params.h"
 
 struct mirror;
 

@@ -20,12 +20,12 @@
 #include "control/linux/netlink.h"
 #include "dataplane/base/compiler.h"
 #include "dataplane/event.h"
-#include "dataplane/policy.h"
 
 struct control_frame;
 struct json_object;
 struct linux_numbers;
 struct plane;
+struct policy;
 struct weir_switch;
 
 struct plane_ops {

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "dataplane/policy.h"
+
 static struct lldp_text lldp_text_of(const char *s)
 {
 	return (struct lldp_text){(const uint8_t *)s, (uint16_t)strlen(s)};

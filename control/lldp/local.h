@@ -3,7 +3,8 @@
 #pragma once
 
 #include "control/lldp/agent.h"
-#include "dataplane/policy.h"
+
+struct policy;
 
 // chassis: a MAC address of the switch; mac: the port's. False: the port does not speak LLDP; *out
 // is filled all the same. *out points into the policy and to chassis.

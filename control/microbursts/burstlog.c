@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dataplane/base/units.h"
+#include "dataplane/policy.h"
 #include "dataplane/switch.h"
 #include "dataplane/switch_microbursts.h"
 

@@ -26,7 +26,7 @@
 #include <stdint.h>
 
 #include "dataplane/base/units.h"
-#include "dataplane/policy.h"
+#include "dataplane/forward/route_params.h"
 
 enum {
 	NEIGHBOUR_MAX = 8192,

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "control/observe/observe_impl.h"
+#include "dataplane/policy.h"
 
 static struct json_object *ecn_text(const char *text)
 {

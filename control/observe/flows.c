@@ -11,6 +11,7 @@
 #include <json-c/json.h>
 
 #include "control/observe/observe_impl.h"
+#include "dataplane/policy.h"
 
 static_assert(N_PAIR_SOURCES == 6, "a fact for each source");
 static_assert(N_CNP_SILENCES == 8, "a fact for each silence");

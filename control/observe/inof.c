@@ -4,6 +4,7 @@
 #include <json-c/json.h>
 
 #include "control/observe/observe_impl.h"
+#include "dataplane/policy.h"
 
 enum { LOG_ROWS = 1000 };
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dataplane/policy.h"
+#include "dataplane/forward/route_params.h"
 
 struct linux_tap_numbers {
 	const char *name; // NULL: no such interface

@@ -9,6 +9,7 @@
 
 #include "control/observe/observe_impl.h"
 #include "dataplane/base/bits.h"
+#include "dataplane/policy.h"
 
 enum { CURE_LEN = 640, HEX_LEN = 2 * LLDP_TLV_MAX + 32 };
 

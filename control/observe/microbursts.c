@@ -3,6 +3,7 @@
 #include <json-c/json.h>
 
 #include "control/observe/observe_impl.h"
+#include "dataplane/policy.h"
 #include "dataplane/switch_microbursts.h"
 
 enum { SHOWN_WINDOWS = 100 };

@@ -16,6 +16,22 @@
 #include "dataplane/iface.h"
 #include "drivers/standin/standin.h"
 
+struct at at_port(const struct show *s, unsigned port, unsigned i)
+{
+	const struct policy *pol = policy_of(s->o);
+
+	return (struct at){.s = s, .o = s->o, .pol = pol, .pp = &pol->ports[port],
+			   .base = s->flags & OBSERVE_RAW ? &baseline_zero : &s->o->port[port].base,
+			   .pc = switch_port_counters(s->o->sw, port),
+			   .has = &switch_port(s->o->sw, port)->facts, .cell = pol->cell.bytes,
+			   .port = port, .i = i};
+}
+
+const char *port_name(const struct observe *o, unsigned port)
+{
+	return policy_of(o)->ports[port].name;
+}
+
 // Per second of model time.
 static uint64_t series_rate_per_s(const struct at *a, const struct rate_series *r, const ctr_t *now)
 {

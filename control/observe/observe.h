@@ -17,6 +17,7 @@
 struct instance;
 struct json_object;
 struct observe;
+struct policy;
 
 enum { OBSERVE_ALL_PORTS = -1 };
 

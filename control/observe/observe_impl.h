@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inside of observe, shared by the files that compute facts: observe.c, settings.c,
-// storms.c, flows.c.
+// The inside of observe, shared by the files that compute facts: one for each subject.
 #pragma once
 
 #include "control/autoecn/agent.h"
@@ -14,6 +13,8 @@
 #include "control/observe/rate.h"
 #include "dataplane/base/units.h"
 #include "dataplane/forward/fdb.h"
+#include "dataplane/qos/guard.h"
+#include "dataplane/qos/watchdog.h"
 #include "dataplane/switch_impair.h"
 #include "dataplane/switch_vxlan.h"
 
@@ -186,16 +187,7 @@ struct at {
 
 extern const struct port_baseline baseline_zero; // the start, for readers that ignore clears
 
-static inline struct at at_port(const struct show *s, unsigned port, unsigned i)
-{
-	const struct policy *pol = policy_of(s->o);
-
-	return (struct at){.s = s, .o = s->o, .pol = pol, .pp = &pol->ports[port],
-			   .base = s->flags & OBSERVE_RAW ? &baseline_zero : &s->o->port[port].base,
-			   .pc = switch_port_counters(s->o->sw, port),
-			   .has = &switch_port(s->o->sw, port)->facts, .cell = pol->cell.bytes,
-			   .port = port, .i = i};
-}
+struct at at_port(const struct show *s, unsigned port, unsigned i);
 
 // A member of `a`: a gauge as it is now, a counter since the last clear.
 #define NOW(member, field) gauge_get(&a->member->field)
@@ -242,10 +234,7 @@ struct value flows_value(enum fact_id f, const struct at *a);
 show_fn show_ipcc, show_flows, show_linux;
 struct json_object *wall_text(uint64_t wall_ns); // time of day, UTC
 
-static inline const char *port_name(const struct observe *o, unsigned port)
-{
-	return policy_of(o)->ports[port].name;
-}
+const char *port_name(const struct observe *o, unsigned port);
 
 // The lowest class of a map that ends at `to`; `to` itself when no class does.
 static inline unsigned lowest_class_mapped_to(const uint8_t map[N_CLASSES], unsigned to)

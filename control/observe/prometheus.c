@@ -8,6 +8,7 @@
 #include <json-c/json.h>
 
 #include "dataplane/base/units.h"
+#include "dataplane/policy.h"
 
 static void head(FILE *out, const char *name, const char *type, const char *help)
 {

@@ -6,6 +6,7 @@
 
 #include "control/config/addr.h"
 #include "control/observe/observe_impl.h"
+#include "dataplane/policy.h"
 
 static bool is_mapped(const uint8_t map[N_CLASSES], unsigned to)
 {

@@ -8,6 +8,7 @@
 #include <json-c/json.h>
 
 #include "control/observe/observe_impl.h"
+#include "dataplane/policy.h"
 
 static const char *const status_name[] = {
 	[WATCHDOG_OFF] = "off",

@@ -5,6 +5,7 @@
 #include <json-c/json.h>
 
 #include "control/observe/observe_impl.h"
+#include "dataplane/policy.h"
 
 static const char *const ecn_name[] = {
 	[TUNNEL_ECN_RFC6040] = "rfc6040", [TUNNEL_ECN_COPY] = "copy", [TUNNEL_ECN_OFF] = "off"};

@@ -9,6 +9,7 @@
 #include "control/config/addr.h"
 #include "control/observe/fact.h"
 #include "control/orders/words.h"
+#include "dataplane/forward/route_params.h"
 #include "dataplane/switch_flows.h"
 
 static bool station_of(struct json_object *req, const char *key, struct policy_addr *out)

@@ -6,6 +6,7 @@
 #include "control/config/config.h"
 #include "control/probe/probe.h"
 
+struct policy;
 struct rte_mempool;
 struct wire_run;
 

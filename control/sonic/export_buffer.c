@@ -6,6 +6,7 @@
 #include "control/config/compile.h"
 #include "control/sonic/export_impl.h"
 #include "dataplane/base/bits.h"
+#include "dataplane/policy.h"
 
 enum { RATIO_ONE = 1000000 }; // 1 in the unit of switch.buffer.oversubscription
 

@@ -5,6 +5,7 @@
 #include "control/config/compile.h"
 #include "control/sonic/export_impl.h"
 #include "dataplane/base/bits.h"
+#include "dataplane/policy.h"
 
 enum { MOST_WEIGHT = 100 };
 

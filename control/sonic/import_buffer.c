@@ -15,6 +15,7 @@
 #include "control/base/units.h"
 #include "control/sonic/model.h"
 #include "control/sonic/pg_lookup.h"
+#include "dataplane/base/units.h"
 #include "dataplane/qos/headroom.h"
 
 enum { WORST_EXPONENT = 7, DEFAULT_CELL = 256, DEFAULT_CABLE_CM = 500 };

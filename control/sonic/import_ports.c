@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "control/sonic/model.h"
+#include "dataplane/base/port_no.h"
 
 enum { N_VLANS_MAX = 4094 };
 

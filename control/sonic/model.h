@@ -9,7 +9,7 @@
 
 #include "control/sonic/import.h"
 #include "control/sonic/tables.h"
-#include "dataplane/policy.h"
+#include "dataplane/qos/wred.h"
 
 // XON at xon alone: T - xon_offset is never above it.
 #define SONIC_NEVER_OFFSET (64ll << 30)

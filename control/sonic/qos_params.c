@@ -8,6 +8,7 @@
 #include "control/config/compile.h"
 #include "control/config/config.h"
 #include "dataplane/base/units.h"
+#include "dataplane/policy.h"
 
 enum {
 	BAD = 2,

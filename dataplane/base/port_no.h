@@ -14,4 +14,5 @@ typedef uint16_t port_no_t;
 enum {
 	POLICY_MAX_PORTS = 512,
 	PORT_NONE = 0xffff, // in place of a port's number
+	POLICY_NAME_LEN = 32, // of a port, a VLAN, a profile, a switch; with the NUL
 };

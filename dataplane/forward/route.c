@@ -11,6 +11,7 @@
 #include <rte_malloc.h>
 
 #include "dataplane/forward/fdb.h"
+#include "dataplane/policy.h"
 
 static_assert(ROUTE_CACHE_SLOTS == 1 << 10, "route_slot takes ten bits");
 

@@ -15,8 +15,9 @@
 #include <stdint.h>
 
 #include "dataplane/forward/l3.h"
-#include "dataplane/policy.h"
+#include "dataplane/forward/route_params.h"
 
+struct policy;
 struct rte_fib;
 struct rte_fib6;
 struct rte_hash;

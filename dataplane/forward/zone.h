@@ -30,7 +30,7 @@
 
 #include "dataplane/base/compiler.h"
 #include "dataplane/forward/l3.h"
-#include "dataplane/policy.h"
+#include "dataplane/forward/route_params.h"
 
 enum {
 	ZONES_MAX = 1024, // zones have the numbers below

@@ -63,3 +63,12 @@ bool elephant_begins(const struct elephant_params *p, struct elephant_stretch *s
 // `end_age` is over.
 bool elephant_ends(const struct elephant_params *p, struct elephant_stretch *s, uint64_t bytes,
 		   uint64_t now_ns);
+
+// What is done to frames of one class that are mice, or of an elephant. ELEPHANT_KEEP: nothing.
+enum { ELEPHANT_KEEP = 0xff };
+struct elephant_action {
+	uint8_t color; // enum color
+	uint8_t cls; // in which they leave; their account stays
+	uint8_t dscp; // with which they leave, unless `remark` or a guard gives another
+};
+enum flow_size { SIZE_PLAIN, SIZE_MOUSE, SIZE_ELEPHANT, N_SIZES };

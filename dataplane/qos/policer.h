@@ -9,6 +9,15 @@
 
 #include "dataplane/base/units.h"
 
+// What a port may cost the others: each kind has a rate.
+enum limit_kind {
+	LIMIT_COPP, // of each kind of frame that it hands to control
+	LIMIT_BROADCAST, // storm control
+	LIMIT_UNKNOWN_UNICAST,
+	LIMIT_MULTICAST,
+	N_LIMIT_KINDS,
+};
+
 struct policer_params {
 	uint64_t interval_ns; // a token takes this long; 0: every frame passes
 	uint64_t burst_ns; // a full bucket is worth this time

@@ -6,6 +6,8 @@
 // while every host obeyed and nothing else interfered, no lossless frame was lost.
 //
 //   input: ports, workers, policy; then operations: a number and its bytes
+#include "dataplane/qos/pfc.h"
+#include "dataplane/qos/pg.h"
 #include "tests/fuzz/fuzz.h"
 
 #include "control/config/config.h"

@@ -13,6 +13,7 @@
 #include <rte_mempool.h>
 
 #include "control/config/config.h"
+#include "dataplane/policy.h"
 #include "dataplane/tap.h"
 #include "dataplane/worker.h"
 #include "tests/lab/bench.h"

@@ -7,6 +7,7 @@
 
 #include "dataplane/packet/icrc.h"
 #include "dataplane/packet/wire.h"
+#include "dataplane/policy.h"
 #include "tests/lab/lab_yaml.h"
 
 enum { TEXT = 32768, SETTLE_NS = 5000000, FIRST_NS = 20000, SPORT = 49152 };

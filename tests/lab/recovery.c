@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/lab/recovery.h"
 
+#include "dataplane/policy.h"
+
 struct storm_setup recovery_setup(enum watchdog_action action)
 {
 	struct storm_setup s = storm_setup(WATCHDOG_PFC_OFF);

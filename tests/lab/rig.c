@@ -8,6 +8,7 @@
 #include <rte_mempool.h>
 
 #include "control/config/config.h"
+#include "dataplane/policy.h"
 #include "dataplane/worker.h"
 
 // ---- the driver

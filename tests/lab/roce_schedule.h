@@ -13,6 +13,7 @@
 #include "dataplane/packet/cm.h"
 #include "dataplane/packet/cnp.h"
 #include "dataplane/packet/wire.h"
+#include "dataplane/policy.h"
 #include "tests/lab/ipcc_bench.h"
 #include "tests/lab/schedule_events.h"
 

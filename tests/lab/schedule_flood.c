@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "dataplane/policy.h"
 #include "tests/lab/schedule_together.h"
 
 #include <string.h>

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dataplane/packet/wire.h"
+#include "dataplane/policy.h"
 #include "dataplane/switch_flows.h"
 #include "dataplane/switch_impair.h"
 #include "dataplane/switch_vxlan.h"

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "dataplane/policy.h"
 #include "tests/lab/lab_yaml.h"
 
 const char *storm_yaml_of(uint8_t lossless)

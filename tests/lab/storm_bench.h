@@ -4,6 +4,7 @@
 // a virtual clock does not care.
 #pragma once
 
+#include "dataplane/policy.h"
 #include "tests/lab/bench.h"
 
 enum {

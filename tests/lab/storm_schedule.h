@@ -8,6 +8,8 @@
 // storms. Judged from outside, by what any user of switch.h can read.
 #pragma once
 
+#include "dataplane/policy.h"
+#include "dataplane/qos/watchdog.h"
 #include "drivers/wire/vclock.h"
 #include "tests/lab/schedule_events.h"
 

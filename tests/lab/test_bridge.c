@@ -2,6 +2,7 @@
 // VLAN-aware bridging of a whole switch: learning, ageing, flooding, tags, and what is never
 // forwarded.
 #include "dataplane/packet/pfc_frame.h"
+#include "dataplane/qos/pg.h"
 #include "tests/lab/bench.h"
 
 #include <stdio.h>

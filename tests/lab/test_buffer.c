@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared buffer and PFC thresholds of a whole switch, exact to the cell: conformance rows B1 to B8.
+#include "dataplane/policy.h"
 #include "tests/lab/bench.h"
 
 #include <stdio.h>

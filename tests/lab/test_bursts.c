@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is done to a burst as a whole must be what would have been done to its frames one by one.
+#include "dataplane/policy.h"
 #include "tests/lab/rig.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why a PAUSE was sent: the queue that holds most of the group, and whether its peer pauses it.
 // Every number is exact.
+#include "dataplane/policy.h"
 #include "tests/lab/bench.h"
 #include "tests/lab/lab_yaml.h"
 

@@ -6,6 +6,7 @@
 
 #include <rte_mbuf.h>
 
+#include "dataplane/qos/pg.h"
 #include "tests/lab/bench.h"
 #include "tests/lab/lab_yaml.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // PFC that a driver sees before the frame is received, and reloads that promise more than is free.
+#include "dataplane/policy.h"
 #include "tests/lab/rig.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // WRED and ECN in a whole switch: conformance rows E1 to E3.
+#include "dataplane/policy.h"
 #include "tests/lab/bench.h"
 #include "tests/lab/lab_yaml.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Too many storms within a window turn PFC of the class off or take the port down, until an
 // operator recovers it.
+#include "dataplane/policy.h"
 #include "tests/lab/storm_bench.h"
 
 // ---- when

@@ -11,6 +11,7 @@
 
 #include "dataplane/base/rng.h"
 #include "dataplane/forward/route.h"
+#include "dataplane/policy.h"
 #include "tests/lab/bench.h"
 
 enum { FEW = 300, MANY = ROUTE_FLAT_FROM + 500, LOOKUPS = 3000, GROUPS = 40 };

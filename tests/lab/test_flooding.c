@@ -2,6 +2,7 @@
 // Flooding and lossless classes: a replicated frame is charged once, and released with its last
 // copy. So headroom that is planned for one frame is enough for a flooded one. A lossless class
 // that is not flooded drops frames to unknown addresses, and only those.
+#include "dataplane/policy.h"
 #include "tests/lab/bench.h"
 #include "tests/lab/lab_yaml.h"
 

@@ -2,6 +2,7 @@
 // What a switch knows of a flow does not depend on seals (dataplane/roce/flow_seal.h): bursts of
 // random frames of a few flows, whose headers, class, kind and way change now and then, against a
 // model that looks at each frame by itself. Also what only a CNP would say.
+#include "dataplane/policy.h"
 #include "tests/lab/rig.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The flow table of a whole switch: which frames make entries, what is counted of them, their way
 // through bridge and router, age, and what a full table does and does not do.
+#include "dataplane/policy.h"
 #include "tests/lab/bench.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The deadlock guard of a whole switch: a frame that turns back leaves in another class, and stays
 // in the account of the one it arrived in. Every number is exact.
+#include "dataplane/policy.h"
 #include "tests/lab/router.h"
 
 #include <stdio.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests the steps of one reload of control/instance with a running switch. test_reload.c tests what
 // a new policy does to the switch.
+#include "dataplane/policy.h"
 #include "tests/lab/bench.h"
 
 #include <errno.h>

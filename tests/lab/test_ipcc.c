@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Notifications by a whole switch: what they look like, how many there are, and who gets one.
+#include "dataplane/policy.h"
 #include "tests/lab/ipcc_bench.h"
 
 #include <stdio.h>

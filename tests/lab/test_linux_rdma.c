@@ -5,6 +5,7 @@
 // CM, with real MADs, ACKs, iCRCs and UDP source ports. Then the same with damaged management.
 //
 //   lab_linux_rdma FILE    plays another capture of RoCEv2 over IPv4, and lists the pairs
+#include "dataplane/policy.h"
 #include "source_root.h"
 #include "tests/lab/bench.h"
 

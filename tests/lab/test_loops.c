@@ -4,6 +4,7 @@
 #include "dataplane/packet/parse.h"
 #include "dataplane/packet/vxlan.h"
 #include "dataplane/packet/wire.h"
+#include "dataplane/policy.h"
 #include "tests/lab/bench.h"
 
 #include <stdio.h>

@@ -10,6 +10,7 @@
 #include "dataplane/packet/loop_frame.h"
 #include "dataplane/packet/vxlan.h"
 #include "dataplane/packet/wire.h"
+#include "dataplane/policy.h"
 #include "dataplane/switch_routes.h"
 #include "dataplane/switch_vxlan.h"
 #include "tests/lab/router.h"

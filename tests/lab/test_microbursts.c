@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Peaks of queues and groups by windows of a millisecond, exact to the frame, and the watermarks
 // that outlive the windows.
+#include "dataplane/policy.h"
 #include "tests/lab/bench.h"
 
 #include <stdio.h>

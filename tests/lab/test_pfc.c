@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PFC of a whole switch in both directions, exact to the nanosecond: conformance rows P1 to P5.
 #include "dataplane/packet/pfc_frame.h"
+#include "dataplane/policy.h"
 #include "dataplane/tap.h"
 #include "tests/lab/bench.h"
 #include "tests/lab/lab_yaml.h"

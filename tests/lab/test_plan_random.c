@@ -11,6 +11,7 @@
 #include "control/config/config.h"
 #include "control/config/plan.h"
 #include "dataplane/base/rng.h"
+#include "dataplane/policy.h"
 #include "tests/lab/bench.h"
 #include "tests/lab/schedule_program.h"
 

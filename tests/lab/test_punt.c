@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include "dataplane/policy.h"
 #include "dataplane/switch_punt.h"
 #include "tests/lab/router.h"
 

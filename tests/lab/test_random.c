@@ -27,6 +27,8 @@
 // A reload that changes a port's speed keeps the promise: a PFC frame may be on its way meanwhile,
 // so the host counts quanta at the slower of the speeds before and after.
 #include "dataplane/base/units.h"
+#include "dataplane/policy.h"
+#include "dataplane/qos/pfc.h"
 #include "dataplane/switch_flows.h"
 #include "tests/lab/schedule_program.h"
 #include "tests/lab/schedule_together.h"

@@ -16,6 +16,8 @@
 
 #include "dataplane/packet/psn.h"
 #include "dataplane/packet/wire.h"
+#include "dataplane/policy.h"
+#include "dataplane/qos/watchdog.h"
 #include "dataplane/switch_flows.h"
 #include "source_root.h"
 #include "tests/lab/roce_frame.h"

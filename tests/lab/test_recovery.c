@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the recovery from a storm does to frames and to PFC: conformance row W2. When a storm is
 // found is in test_watchdog.c, what is left of it in test_residue.c.
+#include "dataplane/policy.h"
 #include "tests/lab/lab_yaml.h"
 #include "tests/lab/recovery.h"
 

@@ -2,6 +2,7 @@
 // What a new policy does to a running switch besides its thresholds: static addresses follow the
 // file, and classes that move are paused before. That no frame is lost and the books stay right
 // under any sequence of policies is the business of test_random.c; of pauses, test_pfc.c.
+#include "dataplane/policy.h"
 #include "tests/lab/bench.h"
 
 #include <stdio.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Storms that end otherwise than by their time: links, reloads and other actions in the middle of
 // one leave nothing behind. Conformance row W3.
+#include "dataplane/policy.h"
 #include "tests/lab/lab_yaml.h"
 #include "tests/lab/recovery.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Routed ports on the virtual clock: which way a frame goes, what is changed in it, why it is
 // dropped, what is asked of control. Every number is exact.
+#include "dataplane/policy.h"
 #include "tests/lab/router.h"
 
 #include <stdio.h>

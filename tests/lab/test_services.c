@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests what the services of control/instance ask of their owner and do for it, on a running
 // switch. What the protocols say is tested with their agents.
+#include "dataplane/policy.h"
 #include "tests/lab/bench.h"
 
 #include <arpa/inet.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ports with a receive ring, as software drivers have: skid for what the ring may still deliver
 // after a PAUSE, and the guard that pauses the senders when the worker is late.
+#include "dataplane/policy.h"
 #include "tests/lab/bench.h"
 #include "tests/lab/lab_yaml.h"
 

@@ -8,6 +8,7 @@
 #include "control/config/config.h"
 #include "control/sonic/qos_params.h"
 #include "dataplane/base/rng.h"
+#include "dataplane/policy.h"
 #include "tests/lab/bench.h"
 
 enum { FROM, TO, TO_2, TO_3, N_PORTS, YAML_LEN = 4096, CLASSES_LEN = 1024, PATH_LEN = 64 };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "dataplane/base/rng.h"
+#include "dataplane/policy.h"
 #include "tests/lab/lab_yaml.h"
 #include "tests/lab/storm_bench.h"
 

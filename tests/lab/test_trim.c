@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packet trimming of a whole switch. The rows of SONiC's packet trimming test plan come first, by
 // its numbers; docs/trimming.md has those that need something that the switch does not have.
+#include "dataplane/qos/pg.h"
+#include "dataplane/qos/shaper.h"
 #include "tests/lab/bench.h"
 
 #include <stdio.h>

@@ -2,6 +2,7 @@
 // The first frames to a station whose MAC address is asked for: how many wait, how long, in which
 // order they leave, and what ends their wait.
 #include "control/config/config.h"
+#include "dataplane/policy.h"
 #include "tests/lab/router.h"
 
 static void send_of_len(struct bench *b, unsigned from, uint16_t len)

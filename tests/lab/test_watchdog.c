@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is a storm, when it is found and when it is over, to the nanosecond: conformance rows W1 and
 // W3. What a recovery does to frames is in test_recovery.c.
+#include "dataplane/policy.h"
 #include "tests/lab/lab_yaml.h"
 #include "tests/lab/storm_bench.h"
 

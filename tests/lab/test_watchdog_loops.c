@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The watchdog of ports that give and take bursts and see PFC early, loop by loop: what one loop
 // discards, what comes between, and which PAUSE is heard.
+#include "dataplane/qos/pfc.h"
+#include "dataplane/qos/pg.h"
+#include "dataplane/qos/watchdog.h"
 #include "tests/lab/rig.h"
 
 enum { MS = 1000000, DETECT_NS = 100 * MS, RESTORE_NS = 150 * MS, QUANTA = 65535, LOOP = 256 };

@@ -8,6 +8,7 @@
 #include "dataplane/base/rng.h"
 #include "dataplane/forward/fdb.h"
 #include "dataplane/packet/vxlan.h"
+#include "dataplane/policy.h"
 #include "dataplane/switch_zones.h"
 #include "tests/lab/router.h"
 

@@ -8,6 +8,7 @@
 
 #include "dataplane/packet/parse.h"
 #include "dataplane/packet/wire.h"
+#include "dataplane/qos/pfc.h"
 #include "dataplane/switch.h"
 
 static bool sender_is_paused(const struct probe *p)

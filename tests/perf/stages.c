@@ -16,6 +16,7 @@
 #include "dataplane/base/rng.h"
 #include "dataplane/forward/fdb.h"
 #include "dataplane/packet/edit.h"
+#include "dataplane/policy.h"
 
 enum {
 	N_FRAMES = 256, // stay in the nearest caches, as a burst does

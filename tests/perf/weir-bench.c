@@ -13,6 +13,7 @@
 #include <rte_cycles.h>
 
 #include "dataplane/packet/vxlan.h"
+#include "dataplane/roce/params.h"
 #include "tests/perf/measure.h"
 #include "tests/perf/rig.h"
 #include "tests/perf/stages.h"

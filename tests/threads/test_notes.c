@@ -3,6 +3,7 @@
 // than that is taken, workers own the flows and the queue, and control reads flows, counters and
 // records while it turns IPCC off and on. In every order of events a CNP is for a queue pair that
 // its receiver has, and in the end all of them are accounted for.
+#include "dataplane/policy.h"
 #include "tests/lab/ipcc_bench.h"
 #include "tests/threads/ring_port.h"
 

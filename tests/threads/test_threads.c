@@ -6,6 +6,7 @@
 // No order of events is fixed, so what is asserted holds in every order: ends never exceed
 // beginnings, frames of a flow stay in order, a class whose neighbours obey PFC loses nothing, and
 // at rest the books close to the frame.
+#include "dataplane/policy.h"
 #include "tests/threads/thread_rig.h"
 
 #include <stdio.h>

@@ -9,6 +9,7 @@
 // the frame, no cell is in use, and no lossless frame was lost for want of headroom.
 //
 //   NAME [SEED | --seeds FROM-TO] [--events N] [--workers N]      --events: rounds of each seed
+#include "dataplane/policy.h"
 #include "tests/threads/thread_rig.h"
 
 #include <errno.h>

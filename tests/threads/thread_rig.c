@@ -14,6 +14,7 @@
 #include "control/microbursts/burstlog.h"
 #include "control/observe/observe.h"
 #include "dataplane/base/bits.h"
+#include "dataplane/policy.h"
 #include "dataplane/switch_ecn.h"
 #include "dataplane/tap.h"
 #include "dataplane/worker.h"

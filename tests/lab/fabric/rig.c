@@ -9,6 +9,8 @@
 #include <cmocka.h>
 #include <rte_mempool.h>
 
+#include "dataplane/policy.h"
+
 // One at a time in a process; that of a test that failed goes before the next is made.
 static struct rig left;
 

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 #include <rte_mbuf.h>
 
+#include "dataplane/policy.h"
 #include "tests/lab/fabric/rig.h"
 
 #define US 1000ull

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "dataplane/policy.h"
 #include "tests/lab/fabric/rig.h"
 
 #define US 1000ull

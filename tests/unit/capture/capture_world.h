@@ -19,6 +19,7 @@
 
 #include "control/capture/capture_wire.h"
 #include "control/daemon/capture.h"
+#include "dataplane/policy.h"
 #include "dataplane/tap.h"
 
 enum { N_PORTS = 3, CLIENT = 5, OTHER = 6, MAX_TURNS = 10000000 };

@@ -14,6 +14,7 @@
 #include "control/capture/pcapng.h"
 #include "control/ctl/capture.h"
 #include "dataplane/drop.h"
+#include "dataplane/packet/classify.h"
 #include "dataplane/tap.h"
 #include "tests/temporary.h"
 

@@ -15,6 +15,7 @@
 
 #include "control/config/model.h"
 #include "control/config/plan.h"
+#include "dataplane/policy.h"
 #include "dataplane/roce/flow.h"
 #include "tests/temporary.h"
 

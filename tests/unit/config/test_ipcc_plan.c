@@ -14,6 +14,7 @@
 
 #include "control/config/model.h"
 #include "control/config/plan.h"
+#include "dataplane/policy.h"
 
 // ---- the sample and its plan
 static struct config *parsed(const char *text, struct diags *d)

@@ -14,6 +14,7 @@
 
 #include "control/config/model.h"
 #include "control/config/plan.h"
+#include "dataplane/policy.h"
 
 #define MS 1000000ull
 #define S 1000000000ull

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Auto ECN of a switch that is a handful of numbers: what the agent feeds its rules, and which
 // thresholds the queues get.
+#include "dataplane/policy.h"
 #include "tests/unit/ecn/test.h"
 
 #include <stdlib.h>

@@ -5,6 +5,7 @@
 
 #include "control/instance/service.h"
 #include "dataplane/forward/fdb.h"
+#include "dataplane/policy.h"
 #include "dataplane/qos/pfc.h"
 #include "dataplane/qos/pg.h"
 #include "dataplane/switch.h"

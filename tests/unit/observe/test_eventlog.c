@@ -20,6 +20,7 @@
 #include "control/daemon/journal.h"
 #include "control/lldp/agent.h"
 #include "dataplane/drop.h"
+#include "dataplane/policy.h"
 #include "dataplane/qos/cause.h"
 
 enum { SECOND = 1000000000, TEXT_LEN = 65536 };

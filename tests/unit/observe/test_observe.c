@@ -9,6 +9,7 @@
 #include "control/observe/fact.h"
 #include "control/observe/linux_numbers.h"
 #include "dataplane/base/units.h"
+#include "dataplane/policy.h"
 #include "drivers/standin/standin.h"
 #include "tests/unit/observe/rows.h"
 

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "control/daemon/pending.h"
+#include "dataplane/policy.h"
 
 enum { REQUEST = 7 };
 static const uint64_t T0 = 1000000000;
