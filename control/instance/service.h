@@ -18,8 +18,8 @@ struct service {
 	int (*open)(struct instance *in, char *err, size_t err_len);
 	void (*close)(struct instance *in); // also before open()
 
-	// What workers have recorded. Also called when a link changes between two looks: a flap
-	// that is over before the look is seen here alone.
+	// What workers have recorded. In the lab also called when a link changes between two looks:
+	// a flap that is over before the look is seen here alone. Of a live link it is not seen.
 	void (*collect)(struct instance *in);
 	void (*hear)(struct instance *in); // links, and frames for control
 	void (*act)(struct instance *in); // sends and changes what is due
