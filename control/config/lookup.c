@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of a configuration call each other: ports, interfaces, MAC addresses.
+// Keys of a policy file name ports, interfaces and MAC addresses. These functions find what a name
+// means.
 #include "control/config/model.h"
 
 #include <string.h>

@@ -5,7 +5,6 @@
 
 #include <stdint.h>
 
-
 struct cnplog;
 struct json_object;
 struct weir_switch;

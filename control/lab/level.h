@@ -11,7 +11,6 @@
 
 #include "dataplane/base/port_no.h"
 
-
 struct fabric;
 
 __extension__ typedef unsigned __int128 level_area; // bytes times nanoseconds

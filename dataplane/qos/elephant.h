@@ -64,7 +64,8 @@ bool elephant_begins(const struct elephant_params *p, struct elephant_stretch *s
 bool elephant_ends(const struct elephant_params *p, struct elephant_stretch *s, uint64_t bytes,
 		   uint64_t now_ns);
 
-// What is done to frames of one class that are mice, or of an elephant. ELEPHANT_KEEP: nothing.
+// The switch can change the color, the class and the DSCP of frames of one class that are mice, or
+// of an elephant. ELEPHANT_KEEP: that one stays.
 enum { ELEPHANT_KEEP = 0xff };
 struct elephant_action {
 	uint8_t color; // enum color

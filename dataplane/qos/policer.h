@@ -9,7 +9,7 @@
 
 #include "dataplane/base/units.h"
 
-// What a port may cost the others: each kind has a rate.
+// A port has a rate limit for each kind of frame that can cost other ports.
 enum limit_kind {
 	LIMIT_COPP, // of each kind of frame that it hands to control
 	LIMIT_BROADCAST, // storm control
